@@ -25,6 +25,7 @@ mod kills;
 mod logs;
 mod mandates;
 mod mcp;
+mod meanwhile;
 mod model;
 mod money;
 mod notifications;

@@ -167,15 +167,17 @@ async fn record_intent(jobs: &Jobs, id: TaskId, intent: PaymentIntent) -> Result
 /// Cancels a payment. If it was paid in the meantime, the money is refunded.
 pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
+    let was_charge = job.name.kind == JobKind::Charge;
+    // Asked first: of a charge that is over by then, the payment tells.
+    let is_charging = !was_charge && is_being_charged(jobs, id).await?;
     let payment = read(jobs, id).await?.payment;
     if payment.status == PaymentStatus::Succeeded {
         return jobs.finish(job).await;
     }
-    let was_charge = job.name.kind == JobKind::Charge;
     let attempt = attempt(job, &payment);
     let cancellation = match known_intent(jobs, attempt, &payment).await? {
         Some(intent) => jobs.processor.cancel_payment(attempt, &intent).await?,
-        None if !was_charge && is_being_charged(jobs, id).await? => {
+        None if is_charging => {
             return Ok(Done::Waits {
                 waits_for: Some(usecases::charge_of(id)),
                 recheck_after: RECHECK,

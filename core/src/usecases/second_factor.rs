@@ -230,6 +230,13 @@ fn is_unused(
     }
 }
 
+/// Locks the end of the audit log, where every change of a factor is written: of two factors that are removed at
+/// once, the second sees that it is the last.
+fn hold_factors(tx: &mut Tx<'_>) -> Result<(), UseCaseError> {
+    tx.audit_head_to_change()?;
+    Ok(())
+}
+
 /// Turns the app off. The caller has checked a code.
 pub fn turn_off_second_factor(
     tx: &mut Tx<'_>,
@@ -237,6 +244,7 @@ pub fn turn_off_second_factor(
     by: &Actor,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
+    hold_factors(tx)?;
     // Sessions and recovery codes belong to the passkeys too.
     let was_on = match has_passkey(tx, holder)? {
         true => tx.drop_app(holder)?,

@@ -198,7 +198,7 @@ pub async fn sign_out(State(pages): State<Pages>, admin: Admin) -> Result<Respon
     let ended = pages
         .app
         .store
-        .write(move |tx| usecases::revoke_session(tx, person, session.id));
+        .write(move |tx| usecases::sign_out(tx, person, session.id));
     ended.await?;
     let mut response = Redirect::to("/admin/sign-in").into_response();
     drop_cookie(&mut response, ADMIN_COOKIE);

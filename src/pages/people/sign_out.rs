@@ -16,7 +16,7 @@ pub async fn sign_out(
     let ended = pages
         .app
         .store
-        .write(move |tx| usecases::revoke_session(tx, session.person, session.id));
+        .write(move |tx| usecases::sign_out(tx, session.person, session.id));
     ended.await?;
     let mut response = Redirect::to("/sign-in").into_response();
     drop_cookie(&mut response, DEVELOPER_COOKIE);

@@ -86,6 +86,10 @@ async fn show(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Refus
     let mut form = Form::parse(query.unwrap_or_default().as_bytes());
     let mut month = month(&visit, &form);
     let mut status = StatusCode::OK;
+    // Before the earnings: what is approved meanwhile is among both, not among neither.
+    let tasks: List<OwnTask> = visit.ask(Ask::get("/v1/worker/tasks?limit=100")).await?;
+    let tasks = tasks.data.into_iter();
+    let waiting: Vec<_> = tasks.filter(|task| task.is("proof_submitted")).collect();
     let earnings = match of_month(&visit, &month).await {
         Ok(earnings) => earnings,
         Err(refused) if refused.status == StatusCode::BAD_REQUEST => {
@@ -96,9 +100,6 @@ async fn show(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Refus
         }
         Err(refused) => return Err(refused),
     };
-    let tasks: List<OwnTask> = visit.ask(Ask::get("/v1/worker/tasks?limit=100")).await?;
-    let tasks = tasks.data.into_iter();
-    let waiting: Vec<_> = tasks.filter(|task| task.is("proof_submitted")).collect();
     let total = earnings
         .payouts
         .iter()

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio_postgres::NoTls;
 
 use crate::support::{
-    Developer, Engine, GOOD_CARD, InjectedFault, TestApp, eventually, on_both_engines, path,
-    storefront, tell,
+    Developer, GOOD_CARD, InjectedFault, TestApp, on_both_engines, path, storefront,
 };
 
 on_both_engines!(
@@ -134,33 +132,4 @@ async fn the_page_names_what_is_paid_for_and_how_it_stands(app: TestApp) {
     let page = app.client().get(&format!("/pay/{secret}")).await;
     assert!(page.text.contains("nothing to pay") && !page.text.contains("<form"));
     assert_eq!(app.client().pay(&secret, GOOD_CARD).await.status, 409);
-}
-
-/// A second click, which looks for the payment before the first has paid, and for the task after it.
-#[test]
-fn a_task_that_is_paid_for_meanwhile_is_not_over() {
-    tell(Engine::Postgres, async |app: TestApp| {
-        let dev = app.developer().await;
-        let (_, secret) = dev.create_payable_task().await;
-        let url = app.database.url().unwrap();
-        let (first, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        let lock = "BEGIN; LOCK TABLE tasks IN ACCESS EXCLUSIVE MODE";
-        first.batch_execute(lock).await.unwrap();
-        let client = app.client();
-        let second = tokio::spawn(async move { client.pay(&secret, GOOD_CARD).await });
-        let waits = "SELECT 'x' FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let waiting = async || app.database.column(waits).await == ["x"];
-        eventually("the second looks for the task", waiting).await;
-        let paid = "UPDATE sandbox_payments SET status = 'succeeded';
-            UPDATE tasks SET status = 'posted'; COMMIT";
-        first.batch_execute(paid).await.unwrap();
-        let reply = second.await.unwrap();
-        assert!(
-            reply.status == 200 && reply.text.contains("You paid"),
-            "{}",
-            reply.text
-        );
-    });
 }

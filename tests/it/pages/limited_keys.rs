@@ -12,7 +12,7 @@ on_both_engines!(
 );
 
 /// The fields of a key that may spend up to $50.00 on a task, and asks above $20.00.
-const LIMITED: [(&str, &str); 6] = [
+pub const LIMITED: [(&str, &str); 6] = [
     ("name", "Audit <b>bot</b>"),
     ("permissions", "read"),
     ("permissions", "create"),

@@ -5,7 +5,7 @@ mod console;
 mod dashboard;
 mod forms;
 mod front;
-mod limited_keys;
+pub mod limited_keys;
 mod local_link;
 mod matrix;
 mod month;

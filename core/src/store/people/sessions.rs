@@ -99,9 +99,9 @@ impl Tx<'_> {
         self.defer(UNMARK, &[person.kind().into(), person.id().into()])
     }
 
-    /// The password was given again.
-    pub fn session_signed_in(&mut self, id: SessionId, now: Timestamp) -> Result<(), StoreError> {
-        self.execute_one(SIGNED_IN, &[id.into(), now.into()])
+    /// The password was given again. False when the session has ended.
+    pub fn session_signed_in(&mut self, id: SessionId, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.execute(SIGNED_IN, &[id.into(), now.into()])? == 1)
     }
 
     /// False when the person has no such session.

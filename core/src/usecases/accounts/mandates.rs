@@ -43,14 +43,14 @@ pub fn expect_manageable(environment: Environment, only_test: bool) -> Result<()
     Ok(())
 }
 
-/// Gives a key a mandate, or another one. What was spent stays counted.
+/// Gives a key a mandate, or another one. What was spent stays counted. Also returns the time that the key sees.
 pub fn put_mandate(
     tx: &mut Tx<'_>,
     managed: ManagedKey,
     mandate: Mandate,
     by: &Actor,
     now: Timestamp,
-) -> Result<MandateInUse, UseCaseError> {
+) -> Result<(MandateInUse, Timestamp), UseCaseError> {
     let (account, id) = (managed.account, managed.key);
     tx.account_to_change(account)?;
     let key = managed.active(tx)?;
@@ -58,21 +58,41 @@ pub fn put_mandate(
     if tx.other_unlimited_keys(account, id)? == 0 && tx.mandate(id)?.is_none() {
         return Err(UseCaseError::LastUnlimitedKey);
     }
-    tx.put_mandate(account, id, &mandate, now)?;
-    let stored = tx.mandate(id)?.ok_or_else(not_stored)?;
+    let stored = store(tx, managed, &mandate, by, now)?;
+    Ok((stored, tx.time_of(key.owner(), now)?))
+}
+
+/// Stops a key, or lets it go on. Its limits stay as they are, whoever changes them meanwhile.
+pub fn pause_mandate(
+    tx: &mut Tx<'_>,
+    managed: ManagedKey,
+    paused: bool,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    tx.account_to_change(managed.account)?;
+    let key = managed.active(tx)?;
+    let known = tx.mandate(managed.key)?;
+    let known = known.ok_or(UseCaseError::MandateNotFound)?.mandate;
+    let mandate = granted(tx, &key, Mandate { paused, ..known }, now)?;
+    store(tx, managed, &mandate, by, now).map(drop)
+}
+
+fn store(
+    tx: &mut Tx<'_>,
+    ManagedKey { account, key, .. }: ManagedKey,
+    mandate: &Mandate,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<MandateInUse, UseCaseError> {
+    tx.put_mandate(account, key, mandate, now)?;
+    let stored = tx.mandate(key)?.ok_or_else(not_stored)?;
     let details = json!({
         "account_id": account.to_string(),
-        "mandate": described(&mandate, stored.version),
+        "mandate": described(mandate, stored.version),
     });
-    audit(
-        tx,
-        by,
-        "mandate.set",
-        "api_key",
-        &id.to_string(),
-        details,
-        now,
-    )?;
+    let key = key.to_string();
+    audit(tx, by, "mandate.set", "api_key", &key, details, now)?;
     Ok(stored)
 }
 

@@ -22,8 +22,8 @@ pub use erase_account::{
     ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
 };
 pub use mandates::{
-    ManagedKey, expect_allowed, expect_manageable, lift_mandate, put_mandate, set_test_keys_manage,
-    warn_of_limits,
+    ManagedKey, expect_allowed, expect_manageable, lift_mandate, pause_mandate, put_mandate,
+    set_test_keys_manage, warn_of_limits,
 };
 pub use people::{
     AccountSignIn, SignedIn, change_email, change_password, expect_confirmed, invite,

@@ -48,10 +48,22 @@ pub fn password_given_again(
     session: SessionId,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    Ok(tx.session_signed_in(session, now)?)
+    match tx.session_signed_in(session, now)? {
+        true => Ok(()),
+        // Somebody has ended it meanwhile, perhaps with a new password.
+        false => Err(UseCaseError::Unauthorized),
+    }
 }
 
-/// Ends one session: a sign-out, or one that the person does not recognise.
+/// Somebody signs out. That the session has ended already is fine.
+pub fn sign_out(tx: &mut Tx<'_>, person: Person, session: SessionId) -> Result<(), UseCaseError> {
+    match revoke_session(tx, person, session) {
+        Err(UseCaseError::SessionNotFound) => Ok(()),
+        ended => ended,
+    }
+}
+
+/// Ends one session that the person does not recognise.
 pub fn revoke_session(
     tx: &mut Tx<'_>,
     person: Person,

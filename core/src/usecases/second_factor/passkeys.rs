@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{has_factor, mark, subject_of, unmark};
+use super::{has_factor, hold_factors, mark, subject_of, unmark};
 use crate::ambient;
 use crate::domain::events::notification;
 use crate::domain::second_factor::passkeys::{MAX_FOR_PERSON, NewCredential, encoded};
@@ -145,6 +145,7 @@ pub fn remove_passkey(
     by: &Actor,
     now: Timestamp,
 ) -> Result<bool, UseCaseError> {
+    hold_factors(tx)?;
     if !tx.remove_passkey(holder, id)? {
         return Ok(false);
     }

@@ -20,6 +20,7 @@ pub use payout_account::{
 pub use people::{
     change_worker_email, change_worker_password, expect_confirmed_worker, follow_clock,
     make_worker_reset_link, request_worker_confirmation, request_worker_reset,
+    worker_with_password,
 };
 pub(super) use people::{confirm_worker, send_worker_link, set_linked_worker_password};
 pub use sign_in_worker::{

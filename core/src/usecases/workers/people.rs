@@ -116,23 +116,22 @@ pub(in crate::usecases) fn confirm_worker(
 }
 
 /// A worker wants another address. With mail, it is theirs once they follow the link that is sent there;
-/// without mail, at once.
+/// without mail, at once. `checked` is as for `worker_with_password`.
 pub fn change_worker_email(
     tx: &mut Tx<'_>,
-    id: WorkerId,
+    (id, checked): (WorkerId, &str),
     email: &str,
     sends_mail: bool,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
     if sends_mail {
+        let worker = worker_with_password(tx, id, checked)?;
         let person = Person::Worker(id);
         send_link(tx, LinkPurpose::ChangeEmail, person, email, now)?;
-        return tx.worker(id)?.ok_or(UseCaseError::Unauthorized);
+        return Ok(worker);
     }
     hold_addresses(tx)?;
-    let worker = tx.worker_to_change(id)?;
-    let worker = worker.filter(|worker| !worker.is_deleted());
-    let worker = worker.ok_or(UseCaseError::Unauthorized)?;
+    let worker = worker_with_password(tx, id, checked)?;
     if worker.email == email && worker.email_confirmed {
         return Ok(worker);
     }
@@ -242,8 +241,24 @@ pub(in crate::usecases) fn set_linked_worker_password(
     store_password(tx, &worker, hash, None, now)
 }
 
-/// A worker who has given the old password chooses a new one. `checked` is the hash that the old one was
-/// compared with, `token` the one that is kept.
+/// The worker who has given the password, locked. `checked` is the hash that it was compared with: another one may
+/// have been chosen since, to keep out whoever knows the old one.
+pub fn worker_with_password(
+    tx: &mut Tx<'_>,
+    id: WorkerId,
+    checked: &str,
+) -> Result<Worker, UseCaseError> {
+    let worker = tx.worker_to_change(id)?;
+    let worker = worker.filter(|worker| !worker.is_deleted());
+    let worker = worker.ok_or(UseCaseError::Unauthorized)?;
+    match tx.worker_password(id)?.as_deref() == Some(checked) {
+        true => Ok(worker),
+        false => Err(UseCaseError::WrongPassword),
+    }
+}
+
+/// A worker who has given the old password chooses a new one. `checked` is as for `worker_with_password`, `token`
+/// the one that is kept.
 pub fn change_worker_password(
     tx: &mut Tx<'_>,
     id: WorkerId,
@@ -251,10 +266,7 @@ pub fn change_worker_password(
     token: &Secret,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let worker = tx.worker_to_change(id)?.ok_or(UseCaseError::Unauthorized)?;
-    if tx.worker_password(id)?.as_deref() != Some(checked) {
-        return Err(UseCaseError::WrongPassword);
-    }
+    let worker = worker_with_password(tx, id, checked)?;
     store_password(tx, &worker, hash, Some(token), now)
 }
 

@@ -30,9 +30,10 @@ pub async fn get(
     let (owner, id) = (caller.owner(), path.id()?);
     let processor = app.payments.processor.as_ref();
     let (name, now) = (processor.name(), app.clock.now());
+    // What is held and what was paid out are of one moment, or money would count twice.
     let (body, secret) = app
         .store
-        .read(move |tx| {
+        .snapshot(move |tx| {
             let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
             let (payment, ledger) = (tx.payment(id)?, tx.ledger_of_task(id)?);
             let body = PaymentBody::of(&task, payment.as_ref(), &ledger);

@@ -24,6 +24,12 @@ impl Refused {
         self.code == code
     }
 
+    /// Whether somebody or something else was faster. A request that is still under way is refused with 409 too, and
+    /// nothing is decided yet.
+    pub fn is_overtaken(&self) -> bool {
+        self.status == StatusCode::CONFLICT && !self.is("IDEMPOTENCY_IN_FLIGHT")
+    }
+
     /// Has the cause logged with the answer that tells of it.
     pub fn note_on(&self, response: &mut Response) {
         response.extensions_mut().insert(*self.error.clone());

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use super::mandate::{self, Choices, Mandate};
 use super::{Key, KeyList, Shown};
 use crate::api::inside::{Ask, Refused};
+use crate::domain::{Actor, ApiKeyId};
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
 use crate::pages::kit::words::segment;
-use crate::usecases::UseCaseError;
+use crate::usecases::{self, ManagedKey, UseCaseError};
 
 #[derive(Template)]
 #[template(path = "dashboard/keys/one.html")]
@@ -175,13 +176,22 @@ pub async fn pause(
         let with_fault = mandate.form().with_faults_of(&form);
         return entered(&desk, &id, with_fault, status).await;
     }
-    let mut body = mandate::body(&mandate.form());
-    body["paused"] = json!(paused);
-    // As exact as it was granted: the form has no seconds.
-    body["expires_at"] = json!(mandate.expires_at);
-    match put(&desk, &id, body).await {
-        Ok(_) => back(&desk, &id, if paused { "paused" } else { "resumed" }),
-        Err(refused) => again(&desk, &id, mandate.form(), refused).await,
+    let (app, account) = (&desk.pages.app, desk.visitor.account.id);
+    let managed = ManagedKey {
+        account,
+        key: ApiKeyId::parse(&id).ok_or(UseCaseError::KeyNotFound)?,
+        only_test: false,
+    };
+    let (by, clock) = (
+        Actor::developer(ApiKeyId::of_account(account)),
+        app.clock.clone(),
+    );
+    let done = app
+        .store
+        .write(move |tx| usecases::pause_mandate(tx, managed, paused, &by, clock.now()));
+    match done.await {
+        Ok(()) => back(&desk, &id, if paused { "paused" } else { "resumed" }),
+        Err(error) => again(&desk, &id, mandate.form(), error.into()).await,
     }
 }
 

@@ -131,7 +131,7 @@ pub async fn accept(visit: Visit, Path(id): Path<String>, form: Form) -> Result<
             let to = format!("/worker/tasks/{path}?done=accepted");
             Ok(Redirect::to(&to).into_response())
         }
-        Err(refused) if refused.status == StatusCode::CONFLICT => not_offered(&visit, &id).await,
+        Err(refused) if refused.is_overtaken() => not_offered(&visit, &id).await,
         Err(refused) if refused.status.is_client_error() => {
             let form = visit.refused(form, &refused, &[]);
             shown(&visit, &id, form, refused.status).await

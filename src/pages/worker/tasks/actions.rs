@@ -1,7 +1,6 @@
 //! Start, give back, dispute. A task that has changed meanwhile is shown as it stands.
 
 use axum::extract::Path;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Map, Value};
 
@@ -55,7 +54,7 @@ async fn make(
         Err(refused) => return Err(refused),
     };
     let mut form = visit.refused(form, &refused, &["statement"]);
-    if refused.status == StatusCode::CONFLICT {
+    if refused.is_overtaken() {
         form.problem = Some(visit.t.tasks.changed.to_owned());
     }
     again(visit, id, form, refused.status).await

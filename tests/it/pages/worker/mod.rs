@@ -24,14 +24,14 @@ pub async fn browser_of(app: &TestApp, worker: &Worker) -> Browser {
 }
 
 /// The key of the first form on a page that is sent to this address.
-fn key_of(text: &str, action: &str) -> String {
+pub fn key_of(text: &str, action: &str) -> String {
     let form = text.split(&format!("action=\"{action}\"")).nth(1);
     let form = form.unwrap_or_else(|| panic!("no form for {action}: {text}"));
     let key = form.split("name=\"idempotency_key\" value=\"").nth(1);
     key.unwrap().split('"').next().unwrap().to_owned()
 }
 
-fn has(text: &str, words: &[&str]) {
+pub fn has(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "{word}: {text}");
     }

@@ -18,7 +18,7 @@ use crate::domain::accounts::mandate::{self, Area, Mandate};
 use crate::domain::geo::{self, Point};
 use crate::domain::rules::ListRule;
 use crate::domain::tasks::field;
-use crate::domain::{ApiKeyId, Environment, Timestamp};
+use crate::domain::{ApiKeyId, Timestamp};
 use crate::usecases::{self, ManagedKey, UseCaseError};
 use crate::views::mandate::MandateBody;
 use crate::views::{Id, examples};
@@ -53,22 +53,22 @@ pub async fn own(State(app): State<App>, caller: Caller) -> Result<JsonResponse,
 }
 
 async fn shown(app: &App, caller: &Caller, id: ApiKeyId) -> Result<JsonResponse, ApiError> {
-    if let Err(error) = app.key_use.flush(&app.store).await {
-        // Without it, the last refusal is a second old.
-        tracing::warn!(%error, "cannot record what mandates have refused");
-    }
+    record_refusals(app).await;
     let (account, now) = (caller.owner().account, app.clock.now());
     let found = app.store.read(move |tx| {
         let key = tx.api_key(account, id)?.ok_or(UseCaseError::KeyNotFound)?;
         let mandate = tx.mandate(id)?.ok_or(UseCaseError::MandateNotFound)?;
-        let now = match key.environment {
-            Environment::Live => now,
-            Environment::Test => now.plus(tx.test_clock(account)?),
-        };
-        Ok::<_, UseCaseError>((mandate, now))
+        Ok::<_, UseCaseError>((mandate, tx.time_of(key.owner(), now)?))
     });
     let (mandate, now) = found.await?;
     JsonResponse::ok(&MandateBody::of(id, &mandate, now))
+}
+
+/// Without it, the last refusal that is told is a second old.
+async fn record_refusals(app: &App) {
+    if let Err(error) = app.key_use.flush(&app.store).await {
+        tracing::warn!(%error, "cannot record what mandates have refused");
+    }
 }
 
 /// Set the mandate of a key
@@ -90,10 +90,12 @@ pub async fn put(
 ) -> Result<JsonResponse, ApiError> {
     let PutMandate(mandate) = body::json(request, &app).await?;
     let (key, by, now) = (managed(&caller, &path)?, caller.by(), app.clock.now());
-    app.store
-        .write(move |tx| usecases::put_mandate(tx, key, mandate.clone(), &by, now))
-        .await?;
-    shown(&app, &caller, key.key).await
+    record_refusals(&app).await;
+    let put = app
+        .store
+        .write(move |tx| usecases::put_mandate(tx, key, mandate.clone(), &by, now));
+    let (mandate, now) = put.await?;
+    JsonResponse::ok(&MandateBody::of(key.key, &mandate, now))
 }
 
 /// Lift the mandate of a key

@@ -213,13 +213,13 @@ pub async fn change_email(
 ) -> Result<JsonResponse, ApiError> {
     let body = body::required_json(request, &app).await?;
     let ChangeWorkerEmail { password, email } = body;
-    check_password(&app, client, &caller.worker, password).await?;
+    let checked = check_password(&app, client, &caller.worker, password).await?;
     let (id, sends_mail) = (caller.worker.id, app.sends_mail);
     let (clock, wanted) = (app.clock.clone(), email.clone());
-    let changed = app
-        .store
-        .write(move |tx| usecases::change_worker_email(tx, id, &wanted, sends_mail, clock.now()))
-        .await?;
+    let changed = app.store.write(move |tx| {
+        usecases::change_worker_email(tx, (id, &checked), &wanted, sends_mail, clock.now())
+    });
+    let changed = changed.await?;
     JsonResponse::ok(&WorkerEmailChange {
         email: changed.email,
         new_email: sends_mail.then_some(email),

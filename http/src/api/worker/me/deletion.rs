@@ -54,11 +54,11 @@ pub async fn delete(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let DeleteWorker { password } = body::json(request, &app).await?;
-    check_password(&app, client, &caller.worker, password).await?;
+    let checked = check_password(&app, client, &caller.worker, password).await?;
     let (id, clock) = (caller.worker.id, app.clock.clone());
-    let deleted = app
-        .store
-        .write(move |tx| usecases::delete_worker(tx, id, &Actor::worker(id), clock.now()))
-        .await?;
-    JsonResponse::ok(&with_payout_status(&app, deleted).await?)
+    let deleted = app.store.write(move |tx| {
+        usecases::worker_with_password(tx, id, &checked)?;
+        usecases::delete_worker(tx, id, &Actor::worker(id), clock.now())
+    });
+    JsonResponse::ok(&with_payout_status(&app, deleted.await?).await?)
 }
