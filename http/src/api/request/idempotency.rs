@@ -9,6 +9,7 @@ pub mod stranger;
 pub mod submission;
 
 use std::collections::HashSet;
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{FromRequest, Request};
@@ -245,14 +246,21 @@ impl<'a> Idempotent<'a> {
 type Render<T> = fn(&T) -> Result<String, StoreError>;
 type RenderWhole<T> = fn(&T) -> Result<JsonResponse, StoreError>;
 
+/// An effect with what was prepared for it. Whatever it returns, it returns how that is rendered: so what runs it is
+/// compiled once, and not for each endpoint.
+type Effect = Box<dyn FnMut(&mut Tx<'_>, Timestamp) -> Result<Rendering, UseCaseError> + Send>;
+/// Needs no transaction any more.
+type Rendering = Box<dyn FnOnce() -> Result<JsonResponse, StoreError> + Send>;
+type Preparing<'a> = Pin<Box<dyn Future<Output = Result<Effect, ApiError>> + Send + 'a>>;
+
 pub struct Prepared<'a, P> {
     request: Idempotent<'a>,
     prepare: P,
 }
 
-impl<F, P> Prepared<'_, F>
+impl<'a, F, P> Prepared<'a, F>
 where
-    F: Future<Output = Result<P, ApiError>>,
+    F: Future<Output = Result<P, ApiError>> + Send + 'a,
     P: Send + 'static,
 {
     pub async fn run<E, T>(self, effect: E, render: Render<T>) -> Result<JsonResponse, ApiError>
@@ -262,7 +270,8 @@ where
     {
         let status = self.request.status;
         let render = move |done: &T| Ok(answer(status, render(done)?, false));
-        self.run_rendered(effect, render).await
+        let effect = boxed(self.prepare, effect, render);
+        self.request.take_effect(effect).await
     }
 
     pub async fn run_with_status<E, T>(
@@ -274,15 +283,31 @@ where
         E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
         T: Send + 'static,
     {
-        self.run_rendered(effect, render).await
+        let effect = boxed(self.prepare, effect, render);
+        self.request.take_effect(effect).await
     }
+}
 
-    async fn run_rendered<E, T, R>(self, mut effect: E, render: R) -> Result<JsonResponse, ApiError>
-    where
-        E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
-        T: Send + 'static,
-        R: Fn(&T) -> Result<JsonResponse, StoreError> + Send + 'static,
-    {
+fn boxed<'a, F, P, E, T, R>(prepare: F, mut effect: E, render: R) -> Preparing<'a>
+where
+    F: Future<Output = Result<P, ApiError>> + Send + 'a,
+    P: Send + 'static,
+    E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
+    T: Send + 'static,
+    R: Fn(&T) -> Result<JsonResponse, StoreError> + Copy + Send + 'static,
+{
+    Box::pin(async move {
+        let prepared = prepare.await?;
+        let effect: Effect = Box::new(move |tx, now| {
+            let done = effect(tx, now, &prepared)?;
+            Ok(Box::new(move || render(&done)))
+        });
+        Ok(effect)
+    })
+}
+
+impl Idempotent<'_> {
+    async fn take_effect(self, effect: Preparing<'_>) -> Result<JsonResponse, ApiError> {
         let Idempotent {
             app,
             requester,
@@ -290,12 +315,13 @@ where
             sealed,
             account,
             ..
-        } = self.request;
+        } = self;
         let clock = app.clock.clone();
         let Some(key) = post.key else {
-            let prepared = self.prepare.await?;
-            let work = move |tx: &mut Tx<'_>| effect(tx, clock.now(), &prepared);
-            return Ok(render(&write(app, account, work).await?)?);
+            let mut effect = effect.await?;
+            let work = move |tx: &mut Tx<'_>| effect(tx, clock.now());
+            let render = write(app, account, work).await?;
+            return Ok(render()?);
         };
         let scope = IdempotencyScope {
             owner: requester.owner,
@@ -306,7 +332,7 @@ where
             Ok(claim) => claim,
             Err(earlier) => return replay(earlier),
         };
-        let prepared = self.prepare.await?;
+        let mut effect = effect.await?;
         let fingerprint = post.fingerprint.clone();
         let sealer = sealed.then(|| requester.key.clone());
         let stored_under = scope.clone();
@@ -315,7 +341,8 @@ where
             if let Some(earlier) = remembered(tx, &stored_under, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }
-            let done = render(&effect(tx, now, &prepared)?)?;
+            let render = effect(tx, now)?;
+            let done = render()?;
             let record = record(&fingerprint, done.status, &done.body, sealer.as_ref(), now)?;
             tx.put_idempotency_record(&stored_under, &record, now.minus(IDEMPOTENCY_KEPT))?;
             Ok::<_, UseCaseError>(Outcome::Done(done))
