@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use futures_util::future::join_all;
-use legwork::domain::{Actor, PasskeyId, Person, SessionId, WorkerId};
+use legwork::ambient;
+use legwork::domain::{Actor, PasskeyId, Person, RecoveryCodes, SessionId, WorkerId};
 use legwork::store::StoreError;
 use legwork::usecases::{self, UseCaseError};
 use serde_json::json;
@@ -172,6 +173,27 @@ fn an_old_password_confirms_nothing() {
     });
 }
 
+/// Neither does it take another address in the dashboard, where it was right a moment before.
+#[test]
+fn a_session_that_a_new_password_ended_changes_no_address() {
+    tell(Engine::Postgres, async |app: TestApp| {
+        let mut browser = Browser::signed_up(&app, "ada@example.com").await;
+        let fields = [("email", "eve@example.com"), ("email_password", PASSWORD)];
+        let held = Held::new(&app, "SELECT id FROM accounts FOR UPDATE").await;
+        let replaced = "UPDATE accounts SET password_hash = 'another'; DELETE FROM sessions";
+        let answers = held
+            .during(&app, replaced, [browser.post("/account/email", &fields)])
+            .await;
+        assert_eq!(answers[0].status, 401, "{}", answers[0].text);
+        let addresses = "SELECT COALESCE(email, '') || COALESCE(claimed_email, '') FROM accounts";
+        let addresses = app.database.column(addresses).await;
+        assert!(
+            addresses.iter().all(|it| !it.contains("eve@")),
+            "{addresses:?}"
+        );
+    });
+}
+
 #[test]
 fn with_the_last_factor_go_the_recovery_codes() {
     tell(Engine::Postgres, async |app: TestApp| {
@@ -200,6 +222,36 @@ fn with_the_last_factor_go_the_recovery_codes() {
         }
         let left = app.database.column("SELECT code_hash FROM recovery_codes");
         assert!(left.await.is_empty());
+    });
+}
+
+/// The same form, sent again before it was answered: the codes that it shows are all that there are.
+#[test]
+fn recovery_codes_are_replaced_one_after_the_other() {
+    tell(Engine::Postgres, async |app: TestApp| {
+        let worker = app.sign_up(&[]).await;
+        let id = WorkerId::parse(&worker.id).unwrap();
+        let add = format!(
+            "INSERT INTO passkeys (id, holder, place, credential_id, algorithm, public_key,
+                counter, name, created_at)
+             VALUES ('{}', 'worker:{id}', 1, '1', 'ES256', '', 0, 'Key', 0)",
+            PasskeyId::new(app.clock.now(), &[1; 10])
+        );
+        app.database.execute(&add).await;
+        let held = Held::new(&app, "SELECT id FROM audit_head FOR UPDATE").await;
+        let replaced = [1, 2].map(|_| {
+            let codes = RecoveryCodes::new(&ambient::random());
+            let (holder, now) = (Person::Worker(id), app.clock.now());
+            app.store.write(move |tx| {
+                let by = Actor::worker(id);
+                usecases::replace_recovery_codes(tx, holder, &codes, &by, now)
+            })
+        });
+        for replaced in held.during(&app, "SELECT 1", replaced).await {
+            replaced.unwrap();
+        }
+        let left = app.database.column("SELECT code_hash FROM recovery_codes");
+        assert_eq!(left.await.len(), 10);
     });
 }
 

@@ -32,13 +32,13 @@ pub use people::*;
 pub use proofs::*;
 pub use quotes::*;
 pub use second_factor::passkeys::{
-    AddedPasskey, NewChallenge, NewPasskey, UsedPasskey, add_passkey, expect_given, new_challenge,
+    AddedPasskey, NewChallenge, NewPasskey, UsedPasskey, add_passkey, new_challenge,
     own_passkey_to_try, passkey_given_again, passkey_to_try, remove_passkey, take_challenge,
 };
 pub use second_factor::{
     CodeCheck, FactorAtSignIn, FactorSetup, FactorStatus, begin_second_factor, check_code,
-    confirm_second_factor, expect_factor, has_factor, open_admin_session, replace_recovery_codes,
-    reset_second_factor, second_factor_status, turn_off_second_factor,
+    confirm_second_factor, expect_factor, expect_given, has_factor, open_admin_session,
+    replace_recovery_codes, reset_second_factor, second_factor_status, turn_off_second_factor,
 };
 pub use secrets::{
     change_master_key, record_reset, replace_lost_page, reseal_page, seal_plain_texts,

@@ -78,19 +78,22 @@ pub fn begin_second_factor(
     }
 }
 
-/// Turns the factor on. `session` is the token of the worker or of the session in which this is done.
+/// Turns the factor on. `session` is the token of the worker or of the session in which this is done, and `given`
+/// whether a factor was given in it: the app may have been begun before there was a passkey.
 pub fn confirm_second_factor(
     tx: &mut Tx<'_>,
     holder: Person,
     (code, codes): (&GivenCode, &RecoveryCodes),
-    (by, session): (&Actor, Option<&Secret>),
+    (by, session, given): (&Actor, Option<&Secret>, bool),
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
+    hold_factors(tx)?;
     let factor = tx.second_factor_to_change(holder)?;
     let factor = factor.ok_or(UseCaseError::SecondFactorOff)?;
     if factor.enabled_at.is_some() {
         return Err(UseCaseError::SecondFactorOn);
     }
+    expect_given(tx, holder, given)?;
     let step = match code {
         GivenCode::App(code) => factor.secret.matching_step(code.expose(), now, 0),
         GivenCode::Recovery(_) => None,
@@ -169,6 +172,15 @@ fn has_passkey(tx: &mut Tx<'_>, holder: Person) -> Result<bool, StoreError> {
     Ok(!tx.passkey_places(holder)?.is_empty())
 }
 
+/// Where somebody has a factor, whoever changes factors has given one in this session: the password alone, or a
+/// session from before, is not enough.
+pub fn expect_given(tx: &mut Tx<'_>, holder: Person, given: bool) -> Result<(), UseCaseError> {
+    match given || !has_factor(tx, holder)? {
+        true => Ok(()),
+        false => Err(UseCaseError::SecondFactorRequired),
+    }
+}
+
 /// Checks a code and uses it up.
 pub fn check_code(
     tx: &mut Tx<'_>,
@@ -230,8 +242,8 @@ fn is_unused(
     }
 }
 
-/// Locks the end of the audit log, where every change of a factor is written: of two factors that are removed at
-/// once, the second sees that it is the last.
+/// Locks the end of the audit log, where every change of a factor is written: of two that are made at once, the
+/// second sees what the first has made of the factors.
 fn hold_factors(tx: &mut Tx<'_>) -> Result<(), UseCaseError> {
     tx.audit_head_to_change()?;
     Ok(())
@@ -249,8 +261,9 @@ pub fn turn_off_second_factor(
     let was_on = match has_passkey(tx, holder)? {
         true => tx.drop_app(holder)?,
         false => {
+            let was_on = tx.drop_second_factor(holder)?;
             unmark(tx, holder)?;
-            tx.drop_second_factor(holder)?
+            was_on
         }
     };
     end_admin_sessions(tx, holder)?;
@@ -267,16 +280,18 @@ pub fn reset_second_factor(
     by: &Actor,
     now: Timestamp,
 ) -> Result<bool, UseCaseError> {
+    hold_factors(tx)?;
+    let removed = tx.drop_factors(holder)?;
     unmark(tx, holder)?;
     end_admin_sessions(tx, holder)?;
-    let removed = tx.drop_factors(holder)?;
     if removed {
         recorded(tx, by, "second_factor.reset", holder, now)?;
     }
     Ok(removed)
 }
 
-/// A factor that is gone was given in no session.
+/// A factor that is gone was given in no session. After it is gone: somebody who signs in with a code holds the
+/// factor until the session is there.
 fn unmark(tx: &mut Tx<'_>, holder: Person) -> Result<(), StoreError> {
     tx.unmark_sessions(holder)?;
     match holder {
@@ -301,7 +316,7 @@ pub fn replace_recovery_codes(
     by: &Actor,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    tx.second_factor_to_change(holder)?;
+    hold_factors(tx)?;
     if !has_factor(tx, holder)? {
         return Err(UseCaseError::SecondFactorOff);
     }
@@ -317,9 +332,14 @@ pub fn open_admin_session(
     token: &Secret,
     now: Timestamp,
 ) -> Result<Timestamp, UseCaseError> {
+    let (by, holder) = (Actor::admin(key), Person::Admin(key));
+    // The factor may have been reset since, to end what was opened with it.
+    hold_factors(tx)?;
+    if !has_factor(tx, holder)? {
+        return Err(UseCaseError::SecondFactorOff);
+    }
     let expires_at = now.plus(ADMIN_SESSION_LIFE);
     tx.add_admin_session(&token.hash(), key, now, expires_at)?;
-    let (by, holder) = (Actor::admin(key), Person::Admin(key));
     recorded(tx, &by, "admin_key.signed_in", holder, now)?;
     Ok(expires_at)
 }

@@ -134,14 +134,14 @@ pub async fn confirm(
 ) -> Result<JsonResponse, ApiError> {
     let Code(code) = post.read()?;
     let codes = RecoveryCodes::new(&ambient::random());
-    let (holder, by) = (asker.holder, asker.by);
+    let (holder, by, given) = (asker.holder, asker.by, asker.given);
     // A repeat is answered with the recovery codes, so it needs a code that passes.
     let enabled = app.store.read(move |tx| tx.second_factor_enabled(holder));
     if enabled.await?.is_some() && post.has_key() {
         check(app, holder, code.clone()).await?;
     }
     let effect = move |tx: &mut Tx<'_>, now| {
-        let from = (&by, session.as_ref());
+        let from = (&by, session.as_ref(), given);
         usecases::confirm_second_factor(tx, holder, (&code, &codes), from, now)?;
         Ok(codes.clone())
     };

@@ -23,13 +23,13 @@ pub async fn change(desk: Desk, mut form: Form) -> Result<Response, Refused> {
         form.add_fault("email_password", problem);
         return shown(&desk, form, status, None).await;
     }
-    let (id, clock) = (desk.visitor.account.id, desk.pages.app.clock.clone());
-    let sends_mail = desk.pages.app.sends_mail;
-    let changed = desk
-        .pages
-        .app
-        .store
-        .write(move |tx| usecases::change_email(tx, id, &email, sends_mail, clock.now()));
+    let (id, session) = (desk.visitor.account.id, desk.visitor.session.id);
+    let (clock, sends_mail) = (desk.pages.app.clock.clone(), desk.pages.app.sends_mail);
+    let changed = desk.pages.app.store.write(move |tx| {
+        usecases::change_email(tx, id, &email, sends_mail, clock.now())?;
+        // A new password has ended the session, to keep out whoever knows the old one.
+        usecases::password_given_again(tx, session, clock.now())
+    });
     match changed.await {
         Ok(()) if sends_mail => Ok(Redirect::to("/account?done=email_mailed").into_response()),
         Ok(()) => Ok(Redirect::to("/account?done=email").into_response()),

@@ -93,14 +93,10 @@ pub async fn confirm(desk: Desk, form: Form) -> Result<Response, Refused> {
         desk.token().clone(),
         desk.pages.app.clock.clone(),
     );
+    let given = desk.visitor.session.second_factor;
     let confirmed = desk.pages.app.store.write(move |tx| {
-        usecases::confirm_second_factor(
-            tx,
-            holder,
-            (&code, &kept),
-            (&by, Some(&token)),
-            clock.now(),
-        )
+        let from = (&by, Some(&token), given);
+        usecases::confirm_second_factor(tx, holder, (&code, &kept), from, clock.now())
     });
     match confirmed.await {
         Ok(()) => {

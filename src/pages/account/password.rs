@@ -9,8 +9,7 @@ use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address
 use crate::limits::Applicant;
 use crate::pages::dashboard::{Desk, told};
 use crate::pages::kit::form::Form;
-use crate::store::StoreError;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases;
 
 pub async fn change(desk: Desk, mut form: Form) -> Result<Response, Refused> {
     let chosen = match chosen(&desk, form.get("password")) {
@@ -30,8 +29,14 @@ pub async fn change(desk: Desk, mut form: Form) -> Result<Response, Refused> {
         return shown(&desk, form, status, None).await;
     }
     let applicant = Applicant::known(desk.incoming.client);
-    let hash = desk.pages.app.passwords.hash(chosen, applicant).await;
-    let hash = hash.map_err(|error| UseCaseError::from(StoreError::Failed(error.to_string())))?;
+    let hash = match desk.pages.app.passwords.hash(chosen, applicant).await {
+        Ok(hash) => hash,
+        Err(error) => {
+            let (status, problem) = told(error.into())?;
+            form.add_fault("password", problem);
+            return shown(&desk, form, status, None).await;
+        }
+    };
     let (id, session) = (desk.visitor.account.id, desk.visitor.session.id);
     let clock = desk.pages.app.clock.clone();
     let changed = desk.pages.app.store.write(move |tx| {

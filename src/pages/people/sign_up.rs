@@ -3,12 +3,12 @@
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::api::inside::{Ask, Asker, Incoming, Refused};
-use crate::domain::{AccountId, Person};
+use crate::domain::AccountId;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::session::{DEVELOPER_COOKIE, set_cookie};
@@ -79,8 +79,10 @@ pub async fn sign_up(
     let opened = pages
         .app
         .store
-        .write(move |tx| usecases::open_session(tx, Person::Account(id), &origin, now));
-    let (_, token) = opened.await?;
+        .write(move |tx| usecases::sign_in_new_account(tx, id, &origin, now));
+    let Some(token) = opened.await? else {
+        return Ok(Redirect::to("/sign-in").into_response());
+    };
     let welcome = Welcome {
         banner: pages.banner(),
         name: &signed_up.account.name,

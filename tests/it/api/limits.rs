@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use legwork::domain::{AdminRole, Tier};
 use serde_json::json;
 
-use crate::support::{Reply, TestApp, on_both_engines, path, storefront};
+use crate::support::{Reply, TestApp, in_time, on_both_engines, path, storefront};
 
 on_both_engines!(
     the_monthly_limit_is_exact_under_concurrency,
@@ -17,15 +17,17 @@ async fn the_monthly_limit_is_exact_under_concurrency(app: TestApp) {
     let dev = app.developer_on(Tier::Free).await;
     let task = storefront();
     // Sent again, if the machine is so slow that the server takes them for too many.
-    let create = async || {
+    let create = async |number: usize| {
+        let key = number.to_string();
         loop {
-            let reply = dev.test.post("/v1/tasks", &task).await;
+            let headers = [("idempotency-key", key.as_str())];
+            let reply = dev.test.post_with("/v1/tasks", &headers, &task).await;
             if reply.status != 503 {
                 return reply;
             }
         }
     };
-    let replies = join_all((0..130).map(|_| create())).await;
+    let replies = in_time(join_all((0..130).map(create))).await;
     let created = replies.iter().filter(|reply| reply.status == 201).count();
     assert_eq!(created, 100);
     for reply in replies.into_iter().filter(|reply| reply.status != 201) {

@@ -9,7 +9,7 @@ use legwork::ambient::Clock;
 use legwork::domain::Tier;
 use legwork::maintenance::prune;
 
-use crate::support::{Client, Database, Engine, Reply, TestApp, eventually, runtime};
+use crate::support::{Client, Database, Engine, Reply, TestApp, eventually, in_time, runtime};
 
 const QUOTA: usize = 600;
 const SLICE: usize = 10;
@@ -27,7 +27,7 @@ async fn many(server: &Client, path: &str, count: usize) -> (Vec<Reply>, usize) 
             again.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let replies = join_all((0..count).map(|_| ask())).await;
+    let replies = in_time(join_all((0..count).map(|_| ask()))).await;
     (replies, again.into_inner())
 }
 

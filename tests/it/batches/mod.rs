@@ -340,6 +340,31 @@ fn a_batch_that_the_server_ended_before_its_commit_runs_again() {
     });
 }
 
+/// The connection ended while `COMMIT` was under way. A pooler says so, too, when the server may still commit.
+#[test]
+fn a_batch_that_was_ended_with_its_connection_does_not_run_again() {
+    const ENDED_ONCE: &str = "CREATE SEQUENCE tries;
+        CREATE FUNCTION ended_once() RETURNS TRIGGER AS 'BEGIN
+            IF nextval(''tries'') = 1 THEN
+                PERFORM pg_terminate_backend(pg_backend_pid());
+            END IF;
+            RETURN NEW;
+        END' LANGUAGE plpgsql;
+        CREATE TRIGGER ended_once BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION ended_once()";
+    tell(Engine::Postgres, async |app: TestApp| {
+        let account = account(&app).await;
+        app.database.execute(ENDED_ONCE).await;
+        let add = move |tx: &mut Tx<'_>| add_event(tx, account);
+        let ended = app.store.write_for(account, add).await;
+        assert!(
+            matches!(ended, Err(StoreError::Unavailable(_))),
+            "{ended:?}"
+        );
+        assert_eq!(events(&app.store, account).await, 0);
+        app.store.write_for(account, add).await.unwrap();
+    });
+}
+
 #[test]
 fn a_batch_whose_connection_is_lost_runs_again() {
     tell(Engine::Postgres, async |app: TestApp| {

@@ -1,16 +1,37 @@
 //! Developers sign up, in and out with forms alone.
 
+use std::time::Duration;
+
 use super::{Browser, PASSWORD};
 use crate::support::{TestApp, on_both_engines};
 
 on_both_engines!(
     somebody_signs_up_out_and_in_again,
+    the_form_of_a_sign_up_signs_in_for_some_minutes,
     what_was_entered_is_kept_beside_what_is_wrong,
     a_suspended_or_ended_session_opens_nothing,
     a_suspended_developer_can_sign_out,
     what_no_database_takes_is_nobodys,
     pages_are_counted_for_whoever_is_signed_in,
 );
+
+/// Somebody else may do it, at the same browser.
+async fn the_form_of_a_sign_up_signs_in_for_some_minutes(app: TestApp) {
+    let fields = [
+        ("name", "Ada"),
+        ("email", "ada@example.com"),
+        ("password", PASSWORD),
+        ("idempotency_key", "once"),
+    ];
+    let welcome = Browser::of(&app).post("/sign-up", &fields).await;
+    assert_eq!(welcome.status, 200, "{}", welcome.text);
+    let later = app.clock.now().plus(Duration::from_secs(600));
+    app.clock.move_to(later);
+    let mut browser = Browser::of(&app);
+    let again = browser.post("/sign-up", &fields).await;
+    assert_eq!(again.header("location"), "/sign-in", "{}", again.text);
+    assert_eq!(browser.cookie, None);
+}
 
 async fn pages_are_counted_for_whoever_is_signed_in(app: TestApp) {
     let mut browser = Browser::signed_up(&app, "ada@example.com").await;

@@ -167,7 +167,7 @@ async fn a_second_factor_is_asked_for_once_the_password_is_right(app: TestApp) {
     let set_up = move |tx: &mut Tx<'_>| {
         usecases::begin_second_factor(tx, person, &secret, now)?;
         let code = GivenCode::RULE.check(&secret.code_at(now)).unwrap();
-        let by = (&Actor::SERVICE, None);
+        let by = (&Actor::SERVICE, None, false);
         usecases::confirm_second_factor(tx, person, (&code, &kept), by, now)
     };
     app.store.write(set_up).await.unwrap();
@@ -278,7 +278,7 @@ async fn where_a_factor_is_required_a_session_without_one_opens_only_the_setup(a
     let set_up = move |tx: &mut Tx<'_>| {
         usecases::begin_second_factor(tx, person, &secret, now)?;
         let code = GivenCode::RULE.check(&secret.code_at(now)).unwrap();
-        let by = (&Actor::SERVICE, Some(&token));
+        let by = (&Actor::SERVICE, Some(&token), false);
         usecases::confirm_second_factor(tx, person, (&code, &kept), by, now)
     };
     app.store.write(set_up).await.unwrap();

@@ -37,7 +37,7 @@ async fn a_developer_sets_up_uses_and_turns_off_a_factor(app: TestApp) {
     let codes = RecoveryCodes::new(&ambient::random());
     let (given, kept) = (code(&secret.code_at(now)), codes.clone());
     let confirm = move |tx: &mut Tx<'_>| {
-        let by = (&Actor::SERVICE, None);
+        let by = (&Actor::SERVICE, None, false);
         usecases::confirm_second_factor(tx, holder, (&given, &kept), by, now)
     };
     app.store.write(confirm).await.unwrap();

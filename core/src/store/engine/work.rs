@@ -69,7 +69,7 @@ impl Queued {
     /// Answers it without running it. If it ran before, what it returned counts no more: it may have seen what others
     /// had written and what is undone now.
     pub fn refuse(mut self, error: StoreError) {
-        self.work.result = None;
+        self.work.forget();
         self.work.answer(Err(error));
     }
 }
@@ -154,6 +154,11 @@ impl Work {
             reply,
         };
         (work, answer)
+    }
+
+    /// What it returned counts no more: it is undone.
+    pub fn forget(&mut self) {
+        self.result = None;
     }
 
     /// Runs the function. The engine may run it again to retry the transaction.

@@ -28,7 +28,8 @@ pub use mandates::{
 pub use people::{
     AccountSignIn, SignedIn, change_email, change_password, expect_confirmed, invite,
     make_sign_in_link, request_confirmation, request_reset, sign_in_account,
-    sign_in_account_with_passkey, sign_in_candidates, sign_in_link, sign_in_with_link, sign_up,
+    sign_in_account_with_passkey, sign_in_candidates, sign_in_link, sign_in_new_account,
+    sign_in_with_link, sign_up,
 };
 pub(super) use people::{confirm_account, send_account_link, set_account_password};
 pub use revoke_api_key::{Revocation, revoke_api_key};

@@ -53,15 +53,6 @@ pub fn take_challenge(
         .filter(|challenge| now < challenge.expires_at && purposes.contains(&challenge.purpose)))
 }
 
-/// Where somebody has a factor, whoever changes factors has given one in this session: the password alone, or a
-/// session from before, is not enough.
-pub fn expect_given(tx: &mut Tx<'_>, holder: Person, given: bool) -> Result<(), UseCaseError> {
-    match given || !has_factor(tx, holder)? {
-        true => Ok(()),
-        false => Err(UseCaseError::SecondFactorRequired),
-    }
-}
-
 /// What became of a new passkey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddedPasskey {
@@ -88,6 +79,7 @@ pub fn add_passkey(
     (by, session): (&Actor, &Secret),
     now: Timestamp,
 ) -> Result<AddedPasskey, UseCaseError> {
+    hold_factors(tx)?;
     let credential = &new.credential;
     if tx.passkey(&credential.id)?.is_some() {
         return Ok(AddedPasskey::Known);
@@ -110,6 +102,8 @@ pub fn add_passkey(
     };
     tx.add_passkey(&passkey, place)?;
     if with_codes {
+        // An app that somebody has begun must not be confirmed behind the passkey.
+        tx.drop_app(holder)?;
         tx.put_recovery_codes(holder, &codes.hashes(holder))?;
     }
     mark(tx, holder, session)?;
@@ -150,8 +144,8 @@ pub fn remove_passkey(
         return Ok(false);
     }
     if !has_factor(tx, holder)? {
-        unmark(tx, holder)?;
         tx.drop_second_factor(holder)?;
+        unmark(tx, holder)?;
     }
     recorded(tx, by, "passkey.removed", (holder, id), now)?;
     Ok(true)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use legwork::domain::{AdminKeyId, Person, RequiredFactor};
+use legwork::domain::{AdminKeyId, Person, RequiredFactor, TotpSecret};
 use legwork::store::Tx;
 use legwork::usecases::{self, FactorAtSignIn, UseCaseError};
 use serde_json::json;
@@ -97,6 +97,9 @@ async fn an_admin_gives_the_key_and_a_passkey(app: TestApp) {
     let key = [("key", admin.key())];
     let mut browser = Browser::of(&app);
     assert_eq!(browser.post("/admin/sign-in", &key).await.status, 303);
+    // Whoever has the key alone begins an app in time.
+    let begin = async || admin.post("/v1/admin/second_factor", &json!({})).await;
+    let begun = begin().await.expect(201);
     let mut phone = Phone::of(&app);
     let added = add(&mut browser, base, &mut phone, "Token").await;
     assert_eq!(added.status, 200, "{}", added.text);
@@ -117,8 +120,18 @@ async fn an_admin_gives_the_key_and_a_passkey(app: TestApp) {
     assert_eq!(other.follow(&passed).await.status, 200);
     // Programs go on as before, and add no app behind the passkey's back.
     admin.get("/v1/admin/queue").await.expect(200);
-    let begin = admin.post("/v1/admin/second_factor", &json!({})).await;
-    begin.expect_error(401, "SECOND_FACTOR_REQUIRED");
+    begin().await.expect_error(401, "SECOND_FACTOR_REQUIRED");
+    let secret = TotpSecret::from_base32(begun["secret"].as_str().unwrap()).unwrap();
+    let code = json!({"code": secret.code_at(app.clock.now())});
+    let confirm = async || admin.post("/v1/admin/second_factor/confirm", &code).await;
+    confirm().await.expect_error(409, "SECOND_FACTOR_OFF");
+    let sql = "SELECT person_id FROM sessions WHERE person_kind = 'admin' LIMIT 1";
+    let id = AdminKeyId::parse(&app.database.column(sql).await[0]).unwrap();
+    let (person, now) = (Person::Admin(id), app.clock.now());
+    let at_the_same_moment =
+        move |tx: &mut Tx<'_>| usecases::begin_second_factor(tx, person, &secret, now);
+    app.store.write(at_the_same_moment).await.unwrap();
+    confirm().await.expect_error(401, "SECOND_FACTOR_REQUIRED");
     let key_of = between(&other.get("/admin/factor").await.text, "value=\"", "\"");
     let begun = other
         .post("/admin/factor", &[("idempotency_key", &key_of)])
@@ -134,9 +147,6 @@ async fn an_admin_gives_the_key_and_a_passkey(app: TestApp) {
     let refused = program.get("/v1/admin/queue").await;
     refused.expect_error(403, "SECOND_FACTOR_NOT_SET_UP");
     // What is dangerous asks for the key again. The passkey was given in the session, unless that is from before.
-    let sql = "SELECT person_id FROM sessions WHERE person_kind = 'admin' LIMIT 1";
-    let id = AdminKeyId::parse(&app.database.column(sql).await[0]).unwrap();
-    let (person, now) = (Person::Admin(id), app.clock.now());
     let given_again = move |tx: &mut Tx<'_>| {
         let mut session = tx.sessions_of(person, now)?.remove(0);
         let strong = usecases::admin_key_given_again(tx, &session, None, now)?;

@@ -1,6 +1,6 @@
 //! What an error of PostgreSQL means.
 
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use crate::store::engine::StoreError;
 
@@ -14,6 +14,13 @@ pub fn describe(error: &tokio_postgres::Error) -> String {
 
 pub fn no_connection() -> StoreError {
     StoreError::Unavailable("the connection to PostgreSQL is lost".into())
+}
+
+/// Whether the server itself failed a statement, and so whatever was sent after it in the same transaction. One that is
+/// fatal may come from a pooler, which has lost the server and does not know what the server still does.
+pub fn server_goes_on(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    severity == Some(Severity::Error)
 }
 
 /// What an error means for the caller, and whether the connection is lost.

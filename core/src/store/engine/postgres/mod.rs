@@ -99,6 +99,8 @@ fn try_once(
     mode: Mode,
     deadline: Option<Instant>,
 ) -> Result<(), StoreError> {
+    // If there is no connection, an earlier try is no answer.
+    work.forget();
     session.open(mode, deadline)?;
     let outcome = work.run(&mut Tx::postgres(session));
     if let Some(error) = session.take_failure() {
@@ -121,4 +123,30 @@ pub fn pending_migrations(url: &str, migrations: &[Migration]) -> Result<usize, 
     let mut tx = Tx::postgres(&mut session);
     migrating::expect_utf8(&mut tx)?;
     migrate::pending(&mut tx, migrations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::Waiting;
+    use crate::store::engine::work::{Fault, Function};
+
+    /// It was refused for what another transaction of its batch had written, and which was never committed.
+    #[test]
+    fn who_cannot_be_run_again_is_not_answered_by_an_earlier_try() {
+        let refuse = |_: &mut Tx<'_>| Err::<(), _>(StoreError::Overloaded);
+        let (work, mut answer) = Work::new(Function::new(refuse));
+        let mut queued = Queued::new(work, &Waiting::begin());
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        queued.work.run(&mut Tx::sqlite(&connection));
+        let nobody = Connector::new("postgres://legwork@127.0.0.1:1/legwork").unwrap();
+        let mut session = Session::new(nobody).unwrap();
+        let error = transact(&mut session, &mut queued, Mode::Write, false).unwrap_err();
+        queued.work.answer(Err(error));
+        let answered = answer.try_recv().unwrap();
+        assert!(matches!(
+            answered,
+            Err(Fault::Store(StoreError::Unavailable(_)))
+        ));
+    }
 }

@@ -162,7 +162,7 @@ impl Pool {
     fn run_next(&self, session: &mut Session, next: Next) {
         self.busy.fetch_add(1, Ordering::Relaxed);
         // What came while this one was still thought to be free would wait for it alone, as long as it may wait for a lock.
-        if self.queues.len() > 0 {
+        if self.queues.has_unclaimed() {
             self.ask_for_more();
         }
         match next {

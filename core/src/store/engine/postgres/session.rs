@@ -17,7 +17,7 @@ use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::connect::backend::Lost;
 use crate::store::engine::postgres::connect::connector::{Connector, Link};
 use crate::store::engine::postgres::connect::runtime::own_runtime;
-use crate::store::engine::postgres::errors::{classify, no_connection};
+use crate::store::engine::postgres::errors::{classify, no_connection, server_goes_on};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
 use crate::store::engine::postgres::writes::deferred::{
@@ -382,8 +382,8 @@ impl Session {
                 Ok(answer) => last = answer,
                 Err(error) => {
                     self.blame(at < before);
-                    // The server says that the transaction had failed before it came to `COMMIT`.
-                    self.commit_sent &= at == before || error.code().is_none();
+                    // The server goes on: the transaction had failed before it came to `COMMIT`.
+                    self.commit_sent &= at == before || !server_goes_on(&error);
                     return Err(self.fail(&error));
                 }
             }

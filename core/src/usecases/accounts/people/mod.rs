@@ -13,6 +13,7 @@ pub(in crate::usecases) use password::set_account_password;
 pub use password::{change_password, invite, request_reset};
 pub use sign_in::{
     AccountSignIn, SignedIn, sign_in_account, sign_in_account_with_passkey, sign_in_candidates,
+    sign_in_new_account,
 };
 pub(in crate::usecases) use sign_up::send_account_link;
 pub use sign_up::{expect_confirmed, request_confirmation, sign_up};

@@ -1,5 +1,7 @@
 //! Signs the person of an account in on the pages.
 
+use std::time::Duration;
+
 use crate::domain::accounts::EMAIL;
 use crate::domain::{
     Account, AccountId, AccountStatus, GivenCode, Origin, Person, Secret, Session, Timestamp,
@@ -8,7 +10,7 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::people::open_session;
 use crate::usecases::second_factor::passkeys::{UsedPasskey, use_passkey};
-use crate::usecases::second_factor::{CodeCheck, FactorAtSignIn, factor_at_sign_in};
+use crate::usecases::second_factor::{CodeCheck, FactorAtSignIn, factor_at_sign_in, has_factor};
 
 /// The first claims of an address that are looked at when nothing can be confirmed.
 const CLAIMS: i64 = 2;
@@ -92,6 +94,28 @@ pub fn sign_in_account(
         session,
         token,
     })))
+}
+
+/// How long the form of a sign-up still signs in when it is sent again.
+const NEW: Duration = Duration::from_secs(10 * 60);
+
+/// Opens the first session of an account that has just signed up. None if that was a while ago: then the form was sent
+/// again, perhaps by somebody else at the same browser.
+pub fn sign_in_new_account(
+    tx: &mut Tx<'_>,
+    id: AccountId,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<Option<Secret>, UseCaseError> {
+    let person = Person::Account(id);
+    let account = tx.account_to_change(id)?;
+    let account = account.ok_or(UseCaseError::AccountNotFound)?;
+    let is_new = now.since(account.created_at) < NEW && account.status == AccountStatus::Active;
+    if !is_new || has_factor(tx, person)? {
+        return Ok(None);
+    }
+    let (_, token) = open_session(tx, person, origin, now)?;
+    Ok(Some(token))
 }
 
 fn expect_active(account: &Account) -> Result<(), UseCaseError> {

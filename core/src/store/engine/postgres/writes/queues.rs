@@ -178,6 +178,12 @@ impl Queues {
         self.lock().len()
     }
 
+    /// Whether something waits that is not in a lane that a connection runs.
+    pub fn has_unclaimed(&self) -> bool {
+        let waiting = self.lock();
+        !waiting.singles.is_empty() || !waiting.ready.is_empty()
+    }
+
     /// Nothing is taken any more. What waits still runs.
     pub fn close(&self) {
         self.lock().closed = true;
