@@ -194,6 +194,30 @@ fn a_session_that_a_new_password_ended_changes_no_address() {
     });
 }
 
+fn passkey_of(worker: WorkerId, id: PasskeyId, place: u8) -> String {
+    format!(
+        "INSERT INTO passkeys (id, holder, place, credential_id, algorithm, public_key, counter, name,
+            created_at)
+         VALUES ('{id}', 'worker:{worker}', {place}, '{place}', 'ES256', '', 0, 'Key', 0)"
+    )
+}
+
+/// Who has no factor may change factors, but not those that are there when it is their turn.
+#[test]
+fn a_first_factor_is_waited_for() {
+    tell(Engine::Postgres, async |app: TestApp| {
+        let worker = app.sign_up(&[]).await;
+        let id = WorkerId::parse(&worker.id).unwrap();
+        let held = Held::new(&app, "SELECT id FROM audit_head FOR UPDATE").await;
+        let add = passkey_of(id, PasskeyId::new(app.clock.now(), &[1; 10]), 1);
+        let given = app
+            .store
+            .write(move |tx| usecases::expect_given(tx, Person::Worker(id), false));
+        let given = held.during(&app, &add, [given]).await;
+        assert!(matches!(given[0], Err(UseCaseError::SecondFactorRequired)));
+    });
+}
+
 #[test]
 fn with_the_last_factor_go_the_recovery_codes() {
     tell(Engine::Postgres, async |app: TestApp| {
@@ -201,11 +225,7 @@ fn with_the_last_factor_go_the_recovery_codes() {
         let id = WorkerId::parse(&worker.id).unwrap();
         let passkeys = [1, 2].map(|place| (PasskeyId::new(app.clock.now(), &[place; 10]), place));
         for (passkey, place) in passkeys {
-            let add = format!(
-                "INSERT INTO passkeys (id, holder, place, credential_id, algorithm, public_key,
-                    counter, name, created_at)
-                 VALUES ('{passkey}', 'worker:{id}', {place}, '{place}', 'ES256', '', 0, 'Key', 0)"
-            );
+            let add = passkey_of(id, passkey, place);
             app.database.execute(&add).await;
         }
         let code = format!("INSERT INTO recovery_codes VALUES ('worker:{id}', 'hash')");
@@ -231,12 +251,7 @@ fn recovery_codes_are_replaced_one_after_the_other() {
     tell(Engine::Postgres, async |app: TestApp| {
         let worker = app.sign_up(&[]).await;
         let id = WorkerId::parse(&worker.id).unwrap();
-        let add = format!(
-            "INSERT INTO passkeys (id, holder, place, credential_id, algorithm, public_key,
-                counter, name, created_at)
-             VALUES ('{}', 'worker:{id}', 1, '1', 'ES256', '', 0, 'Key', 0)",
-            PasskeyId::new(app.clock.now(), &[1; 10])
-        );
+        let add = passkey_of(id, PasskeyId::new(app.clock.now(), &[1; 10]), 1);
         app.database.execute(&add).await;
         let held = Held::new(&app, "SELECT id FROM audit_head FOR UPDATE").await;
         let replaced = [1, 2].map(|_| {

@@ -109,11 +109,16 @@ pub fn confirm_second_factor(
     recorded(tx, by, "second_factor.enabled", holder, now)
 }
 
-/// Notes that a code was given with this token of a worker or of a session on the pages.
-fn mark(tx: &mut Tx<'_>, holder: Person, token: &Secret) -> Result<(), StoreError> {
-    match holder {
-        Person::Worker(_) => tx.mark_worker_token(&token.hash()),
-        Person::Account(_) | Person::Admin(_) => tx.mark_session(&token.hash()),
+/// Notes that a factor was given with this token of a worker or of a session on the pages.
+fn mark(tx: &mut Tx<'_>, holder: Person, token: &Secret) -> Result<(), UseCaseError> {
+    let is_there = match holder {
+        Person::Worker(_) => tx.mark_worker_token(&token.hash())?,
+        Person::Account(_) | Person::Admin(_) => tx.mark_session(&token.hash())?,
+    };
+    match is_there {
+        true => Ok(()),
+        // Somebody has ended it meanwhile, perhaps with a new password.
+        false => Err(UseCaseError::Unauthorized),
     }
 }
 
@@ -173,8 +178,9 @@ fn has_passkey(tx: &mut Tx<'_>, holder: Person) -> Result<bool, StoreError> {
 }
 
 /// Where somebody has a factor, whoever changes factors has given one in this session: the password alone, or a
-/// session from before, is not enough.
+/// session from before, is not enough. A first factor that is being added is waited for.
 pub fn expect_given(tx: &mut Tx<'_>, holder: Person, given: bool) -> Result<(), UseCaseError> {
+    hold_factors(tx)?;
     match given || !has_factor(tx, holder)? {
         true => Ok(()),
         false => Err(UseCaseError::SecondFactorRequired),
@@ -300,7 +306,7 @@ fn unmark(tx: &mut Tx<'_>, holder: Person) -> Result<(), StoreError> {
     }
 }
 
-/// Those of the API are opened with codes of the app alone.
+/// Those of the API are opened with codes.
 fn end_admin_sessions(tx: &mut Tx<'_>, holder: Person) -> Result<(), StoreError> {
     match holder {
         Person::Admin(key) => tx.end_admin_sessions_of(key),

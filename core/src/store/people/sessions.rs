@@ -89,9 +89,9 @@ impl Tx<'_> {
         self.defer(SEEN, &[session.id.into(), seen, expires])
     }
 
-    /// A code was given in this session.
-    pub fn mark_session(&mut self, token_hash: &str) -> Result<(), StoreError> {
-        self.defer(MARK, &[token_hash.into()])
+    /// A factor was given in this session. False if there is none.
+    pub fn mark_session(&mut self, token_hash: &str) -> Result<bool, StoreError> {
+        Ok(self.execute(MARK, &[token_hash.into()])? == 1)
     }
 
     /// A factor that is gone was given in no session.

@@ -106,9 +106,9 @@ impl Tx<'_> {
         self.drop_subscriptions_of_no_token(worker)
     }
 
-    /// The worker has given a code of the second factor in this session.
-    pub fn mark_worker_token(&mut self, token_hash: &str) -> Result<(), StoreError> {
-        self.defer(MARK, &[token_hash.into()])
+    /// The worker has given a second factor in this session. False if there is none.
+    pub fn mark_worker_token(&mut self, token_hash: &str) -> Result<bool, StoreError> {
+        Ok(self.execute(MARK, &[token_hash.into()])? == 1)
     }
 
     /// The worker has no second factor any more.

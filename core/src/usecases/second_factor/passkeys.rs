@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{has_factor, hold_factors, mark, subject_of, unmark};
+use super::{end_admin_sessions, has_factor, hold_factors, mark, subject_of, unmark};
 use crate::ambient;
 use crate::domain::events::notification;
 use crate::domain::second_factor::passkeys::{MAX_FOR_PERSON, NewCredential, encoded};
@@ -146,6 +146,7 @@ pub fn remove_passkey(
     if !has_factor(tx, holder)? {
         tx.drop_second_factor(holder)?;
         unmark(tx, holder)?;
+        end_admin_sessions(tx, holder)?;
     }
     recorded(tx, by, "passkey.removed", (holder, id), now)?;
     Ok(true)
