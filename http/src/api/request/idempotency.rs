@@ -5,15 +5,15 @@
 
 pub mod aim;
 pub mod batch;
+mod in_flight;
 pub mod stranger;
 pub mod submission;
 
-use std::collections::HashSet;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use in_flight::Claim;
 use ring::hmac;
 use serde_json::{Map, Value};
 
@@ -27,6 +27,8 @@ use crate::domain::{AccountId, IDEMPOTENCY_KEPT, Owner, Secret, Timestamp};
 use crate::seal;
 use crate::store::{IdempotencyRecord, IdempotencyScope, StoreError, Tx};
 use crate::usecases::UseCaseError;
+
+pub use in_flight::InFlight;
 
 const HEADER: &str = "idempotency-key";
 const MAX_KEY_CHARACTERS: usize = 255;
@@ -453,38 +455,6 @@ fn opened(record: IdempotencyRecord, key: &Secret) -> Result<String, ApiError> {
     }
     // Another key of the account: the secret was not given to it.
     seal::open(key, &record.response_body).map_err(|_| ApiError::IdempotencyMismatch)
-}
-
-/// Keys whose first request is running in this process. Between processes the database decides: the
-/// second waits for the first and replays its response.
-#[derive(Default)]
-pub struct InFlight(Mutex<HashSet<IdempotencyScope>>);
-
-impl InFlight {
-    fn claim(&self, scope: &IdempotencyScope) -> Result<Claim<'_>, ApiError> {
-        if !self.lock().insert(scope.clone()) {
-            return Err(ApiError::IdempotencyInFlight);
-        }
-        Ok(Claim {
-            in_flight: self,
-            scope: scope.clone(),
-        })
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<IdempotencyScope>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-pub struct Claim<'a> {
-    in_flight: &'a InFlight,
-    scope: IdempotencyScope,
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        self.in_flight.lock().remove(&self.scope);
-    }
 }
 
 #[cfg(test)]
