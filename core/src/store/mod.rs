@@ -63,12 +63,13 @@ pub use quotes::coverage::CountWalk;
 pub use requests::idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use secrets::unlock::UnlockError;
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
+pub use tasks::StoredMove;
 pub use tasks::lists::{ListedTask, TaskFilter, TaskPage, WaitingTask};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::ranges::CountedTasks;
 pub use tasks::search::{Candidate, MetadataBackfill, OlderTask, SEARCHED_AT_ONCE, SearchedTask};
 pub use tasks::totals::TaskCounts;
-pub use tasks::{KeyAndTask, StoredMove};
+pub use tasks::with_key::{KeptTask, KeyAndTask};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use wakeups::EventWakeup;
 pub use webhooks::claims::Heartbeat;
@@ -318,6 +319,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         secrets::ALL,
         tasks::ALL,
         tasks::totals::ALL,
+        tasks::with_key::ALL,
         webhooks::ALL,
         workers::ALL,
         workers::documents::ALL,

@@ -1,6 +1,7 @@
 //! Reading one task: the key and the task are found together, and nobody gets what is not theirs.
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
+use serde_json::json;
 
 use crate::support::{Client, Developer, TestApp, eventually, on_both_engines, path};
 
@@ -9,6 +10,7 @@ on_both_engines!(
     a_revoked_key_is_refused_at_once,
     an_account_that_is_gone_reads_no_task,
     each_of_many_readers_gets_its_own_answer,
+    what_is_read_again_and_again_is_as_it_was_last_changed,
     a_parameter_that_nothing_takes_is_refused,
 );
 
@@ -42,7 +44,7 @@ async fn a_revoked_key_is_refused_at_once(app: TestApp) {
     let dev = app.developer().await;
     let path = path(&dev.create_task().await);
     for _ in 0..20 {
-        let body = serde_json::json!({ "name": "short-lived", "environment": "test" });
+        let body = json!({ "name": "short-lived", "environment": "test" });
         let made = dev.live.post("/v1/account/keys", &body).await.expect(201);
         let client = Client::new(app.address, Some(made["key"].as_str().unwrap()));
         // Others read with the same key up to the last moment.
@@ -101,12 +103,41 @@ async fn each_of_many_readers_gets_its_own_answer(app: TestApp) {
     }
 }
 
+/// A task that is asked for often may be kept, until it changes.
+async fn what_is_read_again_and_again_is_as_it_was_last_changed(app: TestApp) {
+    let dev = app.developer().await;
+    let task = dev.create_live_task().await;
+    let path = path(&task);
+    let read = || async { dev.live.get(&path).await.expect(200) };
+    for n in 0..30 {
+        let change = json!({"title": format!("Photo {n}"), "deadline": (n % 2 == 0).then_some("2025-12-01T08:00:00Z")});
+        let change = dev.live.patch(&path, &change);
+        let (changed, _) = join(change, join_all((0..8).map(|_| read()))).await;
+        let changed = changed.expect(200);
+        assert_eq!(changed["title"], format!("Photo {n}"));
+        for now in join_all((0..4).map(|_| read())).await {
+            assert_eq!(now, changed);
+        }
+    }
+    let cancel = format!("{path}/cancel");
+    dev.live.post(&cancel, &json!({})).await.expect(200);
+    for _ in 0..3 {
+        assert_eq!(read().await["status"], "cancelled");
+    }
+    let other = app.developer().await;
+    other
+        .live
+        .get(&path)
+        .await
+        .expect_error(404, "TASK_NOT_FOUND");
+}
+
 /// It may be meant for the body: `expected_refund_cents` protects money.
 async fn a_parameter_that_nothing_takes_is_refused(app: TestApp) {
     let dev = app.developer().await;
     let task = path(&dev.create_task().await);
     let cancel = format!("{task}/cancel?expected_refund_cents=1");
-    let stray = dev.test.post(&cancel, &serde_json::json!({})).await;
+    let stray = dev.test.post(&cancel, &json!({})).await;
     assert_eq!(stray.faulty_fields(), ["expected_refund_cents"]);
     for path in [
         &format!("{task}?a=1"),

@@ -14,6 +14,7 @@ on_both_engines!(
     a_key_that_is_confined_to_test_is_not_the_last_unlimited_one,
     the_last_unlimited_key_stays,
     pausing_and_expiring_stop_a_key,
+    a_key_in_use_is_paused_at_once,
     a_paused_key_uses_up_nothing_of_the_account,
     another_account_finds_no_mandate,
     the_last_refusal_is_shown,
@@ -242,6 +243,24 @@ async fn pausing_and_expiring_stop_a_key(app: TestApp) {
         .await
         .expect(200);
     agent.client.get("/v1/tasks").await.expect(200);
+}
+
+async fn a_key_in_use_is_paused_at_once(app: TestApp) {
+    let dev = app.developer().await;
+    let agent = Limited::in_test(&app, &dev, everything()).await;
+    for _ in 0..20 {
+        for _ in 0..3 {
+            agent.client.get("/v1/tasks").await.expect(200);
+        }
+        let paused = with("paused", json!(true));
+        put(&dev.live, &agent.path(), &paused).await.expect(200);
+        for _ in 0..3 {
+            let stopped = agent.client.get("/v1/tasks").await;
+            stopped.expect_error(403, "MANDATE_PAUSED");
+        }
+        let resumed = put(&dev.live, &agent.path(), &everything()).await;
+        resumed.expect(200);
+    }
 }
 
 /// Without this, the owner would pause a key and still have no requests left.

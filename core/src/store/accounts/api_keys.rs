@@ -132,7 +132,11 @@ impl KeyHolder {
 impl Lookup<KeyHolder> {
     /// The holder of a key that is not revoked.
     pub fn key_holder(key_hash: String) -> Self {
-        Self::new(HOLDER, vec![key_hash.into()])
+        Self::new(HOLDER, vec![key_hash.into()]).kept(&[
+            ("k", "api_keys"),
+            ("a", "accounts"),
+            ("m", "mandates"),
+        ])
     }
 }
 

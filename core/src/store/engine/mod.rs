@@ -180,11 +180,7 @@ impl Engine {
             Self::Sqlite(engine) => {
                 if let Some(_turn) = engine.inline_turn() {
                     admission::admit_inline()?;
-                    let mut found = Ok(None);
-                    engine.with_reader(&mut |connection| {
-                        found = sqlite::find(connection, &lookup);
-                    })?;
-                    return found;
+                    return engine.find(&lookup);
                 }
             }
             Self::Postgres(engine, readers) => {

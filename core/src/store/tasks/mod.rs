@@ -9,13 +9,17 @@ pub(super) mod ranges;
 pub(super) mod records;
 pub(super) mod search;
 pub(super) mod totals;
+pub(super) mod with_key;
+
+use std::sync::Arc;
 
 use crate::domain::tasks::Location;
 use crate::domain::{
     AccountId, Entry, Environment, HistoryEntry, Moved, NewEvent, Owner, Status, Task, TaskId,
 };
 use crate::store::tasks::totals::{Added, Numbered, numbered};
-use crate::store::{FromRow, KeyHolder, Lookup, Row, Statement, StoreError, Tx, Value, columns};
+use crate::store::tasks::with_key::KeptTask;
+use crate::store::{Lookup, Statement, StoreError, Tx, Value, columns};
 
 columns! {
     macro task;
@@ -173,25 +177,6 @@ crate::store::statements! {
     /// yet, PostgreSQL would otherwise go through all tasks of the owner.
     ONE = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
-    /// The holder of a key, and the task if it is the holder's own. The columns of the key are named
-    /// apart from those of the task. The owner is compared as an expression, as in `ONE`.
-    WITH_KEY = concat!("SELECT h.key_id, h.key_account, h.key_environment, h.tier, h.account_status,
-            h.email_confirmed, h.ahead_ms, h.confined, h.permissions, h.paused, h.expires_at,
-            h.review_up_to_cents, ", task!(columns), "
-        FROM (SELECT k.id AS key_id, k.account_id AS key_account, k.environment AS key_environment,
-                a.tier AS tier, a.status AS account_status,
-                CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END
-                    AS email_confirmed,
-                CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END AS ahead_ms,
-                CASE WHEN k.environment = 'test' AND a.test_keys_manage = 'test' THEN CAST(1 AS BIGINT) ELSE 0 END
-                    AS confined,
-                m.permissions AS permissions, m.paused AS paused, m.expires_at AS expires_at,
-                m.review_up_to_cents AS review_up_to_cents
-            FROM api_keys k JOIN accounts a ON a.id = k.account_id
-                LEFT JOIN mandates m ON m.key_id = k.id AND COALESCE(m.lifted_at, -1) = -1
-            WHERE k.key_hash = ?1 AND COALESCE(k.revoked_at, -1) = -1) h
-        LEFT JOIN tasks ON id = ?2 AND COALESCE(account_id, '') = h.key_account
-            AND COALESCE(environment, '') = h.key_environment");
     BY_ID = concat!("SELECT ", task!(columns), " FROM tasks WHERE id = ?1");
     /// With the totals of its owner, which every move changes. Locks are taken in this order: the task,
     /// then the totals.
@@ -236,25 +221,9 @@ pub struct StoredMove<'a> {
     pub events: Vec<NewEvent>,
 }
 
-/// The holder of a key, and a task of theirs.
-pub struct KeyAndTask {
-    pub holder: KeyHolder,
-    pub task: Option<Task>,
-}
-
-impl FromRow for KeyAndTask {
-    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            holder: row.next()?,
-            task: row.joined()?,
-        })
-    }
-}
-
-impl Lookup<KeyAndTask> {
-    /// The holder of a key that is not revoked, and the task with this id if it is the holder's.
-    pub fn key_and_task(key_hash: String, id: TaskId) -> Self {
-        Self::new(WITH_KEY, vec![key_hash.into(), id.into()]).and_nothing_else()
+impl Lookup<Arc<KeptTask>> {
+    fn task_of(owner: Owner, id: TaskId) -> Self {
+        Self::new(ONE, one(owner, id).into()).kept(&[("tasks", "tasks")])
     }
 }
 

@@ -23,12 +23,13 @@ use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::request::body::late;
 use crate::api::request::idempotency::Requester;
 use crate::api::request::path::TaskPath;
+use crate::api::server::LastKey;
 use crate::domain::accounts::mandate::{Needs, Permission};
 use crate::domain::{
-    AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
-    Worker, WorkerStatus,
+    AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, TaskId, Worker,
+    WorkerStatus,
 };
-use crate::store::{KeyHolder, Lookup, MandateInUse, WorkerSession};
+use crate::store::{KeptTask, KeyHolder, Lookup, MandateInUse, WorkerSession};
 use crate::usecases::{self, Looker, UseCaseError};
 
 /// The holder of the API key of a request.
@@ -69,10 +70,10 @@ impl Caller {
 /// The task that the path of a request names, if it is the caller's own. `require_key_of_task` puts it
 /// on the request.
 #[derive(Clone, Debug)]
-pub struct OwnTask(Option<Task>);
+pub struct OwnTask(Option<Arc<KeptTask>>);
 
 impl OwnTask {
-    pub fn found(self) -> Result<Task, UseCaseError> {
+    pub fn found(self) -> Result<Arc<KeptTask>, UseCaseError> {
         self.0.ok_or(UseCaseError::TaskNotFound)
     }
 }
@@ -258,11 +259,10 @@ pub async fn require_key(
     if is_known(&request) {
         return next.run(request).await;
     }
+    let presented = presented(&request);
     let identified = match needs {
-        Needs::Permission(Permission::Create) => {
-            identify_with_mandate(&app, request.headers()).await
-        }
-        _ => identify(&app, request.headers()).await,
+        Needs::Permission(Permission::Create) => identify_with_mandate(&app, presented).await,
+        _ => identify(&app, presented).await,
     };
     admit(&app, identified, needs, request, next).await
 }
@@ -276,11 +276,10 @@ pub async fn require_key_of_task(
     if is_known(&request) {
         return with_own_task(&app, request, next).await;
     }
+    let presented = presented(&request);
     let identified = match task_in_path(&mut request).await {
-        Some(id) => identify_with_task(&app, request.headers(), id).await,
-        None => identify(&app, request.headers())
-            .await
-            .map(|caller| (caller, None)),
+        Some(id) => identify_with_task(&app, presented, id).await,
+        None => identify(&app, presented).await.map(|caller| (caller, None)),
     };
     let identified = identified.map(|(caller, task)| {
         request.extensions_mut().insert(OwnTask(task));
@@ -303,7 +302,8 @@ async fn with_own_task(app: &App, mut request: Request, next: Next) -> Response 
     };
     match task {
         Ok(task) => {
-            request.extensions_mut().insert(OwnTask(task));
+            let task = OwnTask(task.map(KeptTask::new));
+            request.extensions_mut().insert(task);
             next.run(request).await
         }
         Err(error) => refuse(error.into(), request).await,
@@ -366,16 +366,19 @@ async fn admit(
     with_status(response, status)
 }
 
-async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
-    let found = app.store.find(Lookup::key_holder(key.hash())).await?;
+async fn identify(app: &App, presented: Option<Presented>) -> Result<Caller, ApiError> {
+    let Presented { key, hash } = presented.ok_or(UseCaseError::Unauthorized)?;
+    let found = app.store.find(Lookup::key_holder(hash)).await?;
     let holder = confirmed(app, usecases::authenticate(found)?);
     Ok(Caller::new(holder, key))
 }
 
-async fn identify_with_mandate(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
-    let found = app.store.find(Lookup::key_and_mandate(key.hash())).await?;
+async fn identify_with_mandate(
+    app: &App,
+    presented: Option<Presented>,
+) -> Result<Caller, ApiError> {
+    let Presented { key, hash } = presented.ok_or(UseCaseError::Unauthorized)?;
+    let found = app.store.find(Lookup::key_and_mandate(hash)).await?;
     let (holder, mandate) = found.map(|found| (found.holder, found.mandate)).unzip();
     let holder = confirmed(app, usecases::authenticate(holder)?);
     Ok(Caller {
@@ -386,11 +389,11 @@ async fn identify_with_mandate(app: &App, headers: &HeaderMap) -> Result<Caller,
 
 async fn identify_with_task(
     app: &App,
-    headers: &HeaderMap,
+    presented: Option<Presented>,
     id: TaskId,
-) -> Result<(Caller, Option<Task>), ApiError> {
-    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
-    let found = app.store.find(Lookup::key_and_task(key.hash(), id)).await?;
+) -> Result<(Caller, Option<Arc<KeptTask>>), ApiError> {
+    let Presented { key, hash } = presented.ok_or(UseCaseError::Unauthorized)?;
+    let found = app.store.key_and_task(hash, id).await?;
     let (holder, task) = found.map(|found| (found.holder, found.task)).unzip();
     let holder = confirmed(app, usecases::authenticate(holder)?);
     Ok((Caller::new(holder, key), task.flatten()))
@@ -400,6 +403,21 @@ async fn identify_with_task(
 fn confirmed(app: &App, mut holder: KeyHolder) -> KeyHolder {
     holder.email_confirmed |= !app.sends_mail;
     holder
+}
+
+/// The key that a request came with, and its hash.
+struct Presented {
+    key: Secret,
+    hash: String,
+}
+
+fn presented(request: &Request) -> Option<Presented> {
+    let key = bearer_token(request.headers())?;
+    let hash = match request.extensions().get::<LastKey>() {
+        Some(last) => last.hash(&key),
+        None => key.hash(),
+    };
+    Some(Presented { key, hash })
 }
 
 fn bearer_token(headers: &HeaderMap) -> Option<Secret> {

@@ -1,6 +1,6 @@
 //! JSON answers.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use serde::Serialize;
@@ -53,16 +53,32 @@ impl JsonResponse {
 
 impl IntoResponse for JsonResponse {
     fn into_response(self) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.body));
+        let mut response = of_json(Body::from(self.body));
         *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        // Room for those that the layers above add, so that the map does not grow step by step.
-        headers.reserve(HEADERS);
-        headers.insert(header::CONTENT_TYPE, JSON);
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if self.replayed {
+            let headers = response.headers_mut();
             headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
         }
         response
     }
+}
+
+/// A successful answer whose JSON text is kept for others, too.
+#[derive(Debug)]
+pub struct KeptJson(pub Bytes);
+
+impl IntoResponse for KeptJson {
+    fn into_response(self) -> Response<Body> {
+        of_json(Body::from(self.0))
+    }
+}
+
+fn of_json(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    // Room for those that the layers above add, so that the map does not grow step by step.
+    headers.reserve(HEADERS);
+    headers.insert(header::CONTENT_TYPE, JSON);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }

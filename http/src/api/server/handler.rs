@@ -13,6 +13,8 @@ use hyper::service::Service;
 use tokio::sync::Notify;
 use tower_service::Service as _;
 
+use crate::api::server::last_key::LastKey;
+
 /// Who is at the other end of the connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
@@ -24,15 +26,16 @@ pub struct Handler {
     pub peer: SocketAddr,
     /// Notified of every request.
     pub asked: Arc<Notify>,
+    last_key: LastKey,
 }
 
 impl Handler {
     pub fn new(router: Router, peer: SocketAddr) -> Self {
-        let asked = Arc::default();
         Self {
             router,
             peer,
-            asked,
+            asked: Arc::default(),
+            last_key: LastKey::default(),
         }
     }
 }
@@ -49,6 +52,7 @@ impl Service<Request<Incoming>> for Handler {
         let mut router = self.router.clone();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(self.peer));
+        request.extensions_mut().insert(self.last_key.clone());
         Box::pin(async move { router.call(request).await })
     }
 }

@@ -4,6 +4,7 @@ mod connection;
 mod handler;
 mod http1;
 mod http2;
+mod last_key;
 mod limits;
 mod listen;
 mod redirect;
@@ -24,6 +25,7 @@ use crate::shutdown::Shutdown;
 
 pub use handler::Peer;
 pub use http2::FirstToWait;
+pub use last_key::LastKey;
 pub use limits::ConnectionLimits;
 pub use listen::listen;
 pub use redirect::redirect_router;

@@ -2,7 +2,9 @@
 
 mod backup;
 mod checkpoints;
+mod kept;
 mod marker;
+mod others;
 mod readers;
 mod source;
 mod writer;
@@ -23,10 +25,9 @@ use crate::ownership;
 use crate::store::engine::admission::Admission;
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::work::Queued;
-use crate::store::engine::{Load, Row, Statement, StoreError, Tx, Value};
+use crate::store::engine::{FromRow, Load, Lookup, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
-pub use readers::find;
 pub use source::Source;
 
 /// How many transactions may wait for the writer. More are refused.
@@ -75,7 +76,7 @@ impl Engine {
         let (commits, committed) = bounded(1);
         let (readers, turns) = (engine.readers.clone(), Arc::<Turns>::default());
         let checkpoints = Checkpoints::new(connect(file)?, readers.clone(), turns.clone())?;
-        let writer = Writer::new(connection, queue, readers, turns, commits);
+        let writer = Writer::new(connection, queue, readers, turns, commits)?;
         engine.spawn("sqlite-writer", move || writer.run())?;
         engine.spawn("sqlite-checkpoints", move || checkpoints.run(&committed))?;
         let (snapshots, queue) = bounded(QUEUE);
@@ -129,6 +130,11 @@ impl Engine {
     /// Runs a read on the calling thread, on a pooled connection.
     pub fn with_reader(&self, read: &mut dyn FnMut(&Connection)) -> Result<(), StoreError> {
         self.readers.with(&|| connect_to_read(&self.file), read)
+    }
+
+    /// Finds a row on the calling thread.
+    pub fn find<T: FromRow + 'static>(&self, lookup: &Lookup<T>) -> Result<Option<T>, StoreError> {
+        self.readers.find(&|| connect_to_read(&self.file), lookup)
     }
 }
 

@@ -34,20 +34,21 @@ pub struct Writer {
 
 impl Writer {
     pub fn new(
-        connection: Connection,
+        mut connection: Connection,
         queue: Receiver<Queued>,
         readers: Arc<Readers>,
         turns: Arc<Turns>,
         commits: Sender<()>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, StoreError> {
+        readers.watch(&mut connection)?;
+        Ok(Self {
             connection,
             queue,
             readers,
             turns,
             commits,
             takes_for: TAKES_FOR,
-        }
+        })
     }
 
     pub fn run(self) {
@@ -65,6 +66,7 @@ impl Writer {
         let turn = self.turns.take();
         let committed = self.write(&mut batch);
         self.readers.committed();
+        self.readers.expect(&self.connection);
         drop(turn);
         let _ = self.commits.try_send(());
         let size = batch.len();
@@ -177,7 +179,7 @@ mod tests {
         let connection = connect(&file).unwrap();
         let writer = Writer {
             takes_for,
-            ..Writer::new(connection, queue, readers, Arc::default(), commits)
+            ..Writer::new(connection, queue, readers, Arc::default(), commits).unwrap()
         };
         let sizes = std::iter::from_fn(|| writer.write_next()).collect();
         for mut answer in answers {
@@ -212,7 +214,7 @@ mod tests {
         }
         let readers = Arc::new(Readers::new(Marker::open(&file).unwrap()));
         let (commits, _committed) = bounded(1);
-        let writer = Writer::new(connection, queue, readers, Arc::default(), commits);
+        let writer = Writer::new(connection, queue, readers, Arc::default(), commits).unwrap();
         assert_eq!(writer.write_next(), Some(2));
         for mut answer in answers {
             let answer = answer.try_recv().unwrap();

@@ -9,7 +9,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{Caller, OwnTask};
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::query::TaskListQuery;
-use crate::api::response::json::JsonResponse;
+use crate::api::response::json::{JsonResponse, KeptJson};
 use crate::api::response::page::OffsetList;
 use crate::domain::tasks::{Category, Priority};
 use crate::domain::{Status, Timestamp};
@@ -119,6 +119,6 @@ pub async fn find(app: &App, caller: &Caller, query: TaskListQuery) -> Result<Ta
     responses((status = 200, description = "The task", body = TaskBody),
         groups::Developer, errors::TaskNotFound)
 )]
-pub async fn get(task: OwnTask) -> Result<JsonResponse, ApiError> {
-    Ok(JsonResponse::of_text(TaskBody::json(&task.found()?)?))
+pub async fn get(task: OwnTask) -> Result<KeptJson, ApiError> {
+    Ok(KeptJson(task.found()?.json(TaskBody::json)?))
 }

@@ -243,14 +243,27 @@ impl RateLimitStatus {
         let Self { quota, remaining } = self;
         let used = u64::from(quota - remaining.min(quota));
         let full_again = (used * WINDOW_SECONDS).div_ceil(u64::from(quota));
-        let policy = format!("\"default\";q={quota};w={WINDOW_SECONDS}");
-        let status = format!("\"default\";r={remaining};t={full_again}");
+        let policy = parameters([("q", quota.into()), ("w", WINDOW_SECONDS)]);
+        let status = parameters([("r", remaining.into()), ("t", full_again)]);
         for (name, value) in [(POLICY, policy), (STATUS, status)] {
             if let Ok(value) = HeaderValue::try_from(value) {
                 headers.insert(name, value);
             }
         }
     }
+}
+
+/// `"default";q=600;w=60`. Every answer has two of these, and `format!` takes three times as long.
+fn parameters(numbers: [(&str, u64); 2]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(48);
+    text.extend_from_slice(b"\"default\"");
+    for (name, number) in numbers {
+        text.push(b';');
+        text.extend_from_slice(name.as_bytes());
+        text.push(b'=');
+        text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    }
+    text
 }
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

@@ -1,0 +1,95 @@
+//! What nearly every request begins with: who has this key, and is this task theirs?
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use crate::domain::{Task, TaskId};
+use crate::store::tasks::task;
+use crate::store::{FromRow, KeyHolder, Lookup, Row, Store, StoreError};
+
+crate::store::statements! {
+    /// The holder of a key, and the task if it is the holder's own. The columns of the key are named
+    /// apart from those of the task. The owner is compared as an expression, as in `ONE`.
+    WITH_KEY = concat!("SELECT h.key_id, h.key_account, h.key_environment, h.tier, h.account_status,
+            h.email_confirmed, h.ahead_ms, h.confined, h.permissions, h.paused, h.expires_at,
+            h.review_up_to_cents, ", task!(columns), "
+        FROM (SELECT k.id AS key_id, k.account_id AS key_account, k.environment AS key_environment,
+                a.tier AS tier, a.status AS account_status,
+                CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END
+                    AS email_confirmed,
+                CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END AS ahead_ms,
+                CASE WHEN k.environment = 'test' AND a.test_keys_manage = 'test' THEN CAST(1 AS BIGINT) ELSE 0 END
+                    AS confined,
+                m.permissions AS permissions, m.paused AS paused, m.expires_at AS expires_at,
+                m.review_up_to_cents AS review_up_to_cents
+            FROM api_keys k JOIN accounts a ON a.id = k.account_id
+                LEFT JOIN mandates m ON m.key_id = k.id AND COALESCE(m.lifted_at, -1) = -1
+            WHERE k.key_hash = ?1 AND COALESCE(k.revoked_at, -1) = -1) h
+        LEFT JOIN tasks ON id = ?2 AND COALESCE(account_id, '') = h.key_account
+            AND COALESCE(environment, '') = h.key_environment");
+}
+
+/// The holder of a key, and a task of theirs.
+pub struct KeyAndTask {
+    pub holder: KeyHolder,
+    pub task: Option<Arc<KeptTask>>,
+}
+
+/// A task as it was found. The store may give it again until it changes, and with it what was written about it.
+#[derive(Debug)]
+pub struct KeptTask {
+    pub task: Task,
+    json: OnceLock<Bytes>,
+}
+
+impl KeptTask {
+    pub fn new(task: Task) -> Arc<Self> {
+        let json = OnceLock::new();
+        Arc::new(Self { task, json })
+    }
+
+    /// The task as JSON. It is always written in the same way, so once is enough.
+    pub fn json<E>(&self, write: impl FnOnce(&Task) -> Result<String, E>) -> Result<Bytes, E> {
+        if let Some(written) = self.json.get() {
+            return Ok(written.clone());
+        }
+        let written = Bytes::from(write(&self.task)?);
+        Ok(self.json.get_or_init(|| written).clone())
+    }
+}
+
+impl FromRow for Arc<KeptTask> {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(KeptTask::new(row.next()?))
+    }
+}
+
+impl FromRow for KeyAndTask {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            holder: row.next()?,
+            task: row.joined()?,
+        })
+    }
+}
+
+impl Store {
+    /// The holder of a key that is not revoked, and the task with this id if it is the holder's. On PostgreSQL that is
+    /// one statement. SQLite keeps both, and a key is asked for with many tasks.
+    pub async fn key_and_task(
+        &self,
+        key_hash: String,
+        id: TaskId,
+    ) -> Result<Option<KeyAndTask>, StoreError> {
+        if self.is_shared() {
+            let lookup = Lookup::new(WITH_KEY, vec![key_hash.into(), id.into()]);
+            return self.find(lookup.and_nothing_else()).await;
+        }
+        let Some(holder) = self.find(Lookup::key_holder(key_hash)).await? else {
+            return Ok(None);
+        };
+        let task = self.find(Lookup::task_of(holder.owner, id)).await?;
+        Ok(Some(KeyAndTask { holder, task }))
+    }
+}
