@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use columns::columns;
-use engine::{Engine, FromRow, Function, Row, Statement, typed};
+use engine::{Engine, FromRow, Function, KeptTable, Row, Statement, typed};
 use migrations::MIGRATIONS;
 use wakeups::Wakeups;
 

@@ -1,4 +1,4 @@
-//! Reading one task: the key and the task are found together, and nobody gets what is not theirs.
+//! Reading one task: nobody gets what is not theirs, nor what it was before.
 
 use futures_util::future::{join, join_all};
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::accounts::mandate::{KeyLimits, Permissions};
 use crate::domain::{AccountId, AccountStatus, ApiKey, ApiKeyId, Owner, Tier, Timestamp};
-use crate::store::{Lookup, StoreError, Tx, columns};
+use crate::store::{KeptTable, Lookup, StoreError, Tx, columns};
 
 columns! {
     macro key;
@@ -133,9 +133,9 @@ impl Lookup<KeyHolder> {
     /// The holder of a key that is not revoked.
     pub fn key_holder(key_hash: String) -> Self {
         Self::new(HOLDER, vec![key_hash.into()]).kept(&[
-            ("k", "api_keys"),
-            ("a", "accounts"),
-            ("m", "mandates"),
+            ("k", KeptTable::ApiKeys),
+            ("a", KeptTable::Accounts),
+            ("m", KeptTable::Mandates),
         ])
     }
 }

@@ -20,11 +20,31 @@ pub struct Lookup<T> {
 
 /// How an engine may keep a row that it has found, until it changes.
 pub struct Keep<T> {
-    /// Every table that the statement reads, by the name that it gives it there. It finds the row by all that it reads
-    /// of them: no other row would be found instead.
-    pub(super) tables: &'static [(&'static str, &'static str)],
+    /// All tables that the statement reads, by the names that it gives them. Of each it reads one row at most.
+    pub(super) tables: &'static [(&'static str, KeptTable)],
     pub(super) share: fn(&T) -> Arc<dyn Any + Send + Sync>,
     pub(super) copy: fn(&T) -> T,
+}
+
+/// The tables whose rows may be kept. What changes in others is not noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeptTable {
+    Accounts,
+    ApiKeys,
+    Mandates,
+    Tasks,
+}
+
+impl KeptTable {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "accounts" => Self::Accounts,
+            "api_keys" => Self::ApiKeys,
+            "mandates" => Self::Mandates,
+            "tasks" => Self::Tasks,
+            _ => return None,
+        })
+    }
 }
 
 impl<T: FromRow> Lookup<T> {
@@ -46,7 +66,7 @@ impl<T: FromRow> Lookup<T> {
     }
 
     /// It may be kept. The statement reads these tables, and no others, under these names.
-    pub(in crate::store) fn kept(self, tables: &'static [(&'static str, &'static str)]) -> Self
+    pub(in crate::store) fn kept(self, tables: &'static [(&'static str, KeptTable)]) -> Self
     where
         T: Clone + Send + Sync + 'static,
     {

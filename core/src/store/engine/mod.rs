@@ -27,7 +27,7 @@ use crate::store::wakeups::{ToWake, Wakeups};
 
 pub use backlog::watch_processors;
 pub use deadline::{background_within, within};
-pub use lookup::Lookup;
+pub use lookup::{KeptTable, Lookup};
 pub use migrate::Migration;
 pub use postgres::{DatabaseServer, Target};
 pub use sqlite::{Backup, BackupError, Source};

@@ -19,7 +19,7 @@ use crate::domain::{
 };
 use crate::store::tasks::totals::{Added, Numbered, numbered};
 use crate::store::tasks::with_key::KeptTask;
-use crate::store::{Lookup, Statement, StoreError, Tx, Value, columns};
+use crate::store::{KeptTable, Lookup, Statement, StoreError, Tx, Value, columns};
 
 columns! {
     macro task;
@@ -223,7 +223,7 @@ pub struct StoredMove<'a> {
 
 impl Lookup<Arc<KeptTask>> {
     fn task_of(owner: Owner, id: TaskId) -> Self {
-        Self::new(ONE, one(owner, id).into()).kept(&[("tasks", "tasks")])
+        Self::new(ONE, one(owner, id).into()).kept(&[("tasks", KeptTable::Tasks)])
     }
 }
 

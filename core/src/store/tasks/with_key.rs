@@ -36,6 +36,9 @@ pub struct KeyAndTask {
     pub task: Option<Arc<KeptTask>>,
 }
 
+/// Longer JSON is not kept: a task may have long texts, and JSON may need six characters for one of theirs.
+const LONGEST_JSON: usize = 4_096;
+
 /// A task as it was found. The store may give it again until it changes, and with it what was written about it.
 #[derive(Debug)]
 pub struct KeptTask {
@@ -49,12 +52,20 @@ impl KeptTask {
         Arc::new(Self { task, json })
     }
 
-    /// The task as JSON. It is always written in the same way, so once is enough.
-    pub fn json<E>(&self, write: impl FnOnce(&Task) -> Result<String, E>) -> Result<Bytes, E> {
+    /// The task as its owner sees it, which is always written in the same way. So once is enough.
+    pub fn owners_json<E>(
+        &self,
+        write: impl FnOnce(&Task) -> Result<String, E>,
+    ) -> Result<Bytes, E> {
         if let Some(written) = self.json.get() {
             return Ok(written.clone());
         }
-        let written = Bytes::from(write(&self.task)?);
+        let written = write(&self.task)?;
+        if written.len() > LONGEST_JSON {
+            return Ok(Bytes::from(written));
+        }
+        // Without the room that the text had to grow.
+        let written = Bytes::from(written.into_bytes().into_boxed_slice());
         Ok(self.json.get_or_init(|| written).clone())
     }
 }

@@ -267,7 +267,7 @@ pub async fn require_key(
     admit(&app, identified, needs, request, next).await
 }
 
-/// The same before a handler that shows one task: the key and the task are found by one read.
+/// The same before a handler that shows one task: the key and the task are looked up together.
 pub async fn require_key_of_task(
     State((app, needs)): State<(App, Needs)>,
     mut request: Request,

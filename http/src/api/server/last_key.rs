@@ -8,10 +8,9 @@ use crate::domain::Secret;
 /// No key or token of ours is longer: what is, is not kept.
 const LONGEST: usize = 128;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct LastKey(Arc<Mutex<Option<Hashed>>>);
 
-#[derive(Debug)]
 struct Hashed {
     key: Secret,
     hash: String,

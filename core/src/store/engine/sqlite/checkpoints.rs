@@ -157,7 +157,7 @@ impl Checkpoints {
         let _turn = self.turns.take();
         let log = self.checkpoint("PASSIVE")?;
         // Readers that are idle keep their snapshots until the next commit. There is none now.
-        self.readers.committed();
+        self.readers.end_idle();
         let restarted = log.copied == log.pages && self.is_done("RESTART")?;
         Ok(restarted.then_some(Log {
             pages: 0,

@@ -3,7 +3,7 @@
 //! The key of a program comes with each of its requests, and a task is asked for again and again while
 //! somebody waits for it. So a row that is looked up a second time is kept, together with the rows of the
 //! database that it was read from. SQLite tells the writer of this process which rows it changes, so each
-//! is forgotten when it changes and not before. After a commit of another process all are forgotten.
+//! is forgotten when it changes. After a commit of another process all are forgotten.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -13,15 +13,15 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use crate::store::engine::sqlite::error;
-use crate::store::engine::{Lookup, Statement, StoreError, Value};
+use crate::store::engine::{KeptTable, Lookup, Statement, StoreError, Value};
 
 /// Of all that is kept, about. When half of it has come since the last time, the other half goes.
-const MOST_BYTES: usize = 4 << 20;
-/// What a row takes beside its texts.
-const ROW_BYTES: usize = 1_024;
-/// How many changes are told apart, and how many lookups that were made once. Two that share a place are
-/// forgotten together, or kept the first time.
-const PLACES: usize = 4_096;
+const MOST_BYTES: usize = 12 << 20;
+/// What a row takes beside its texts and what it is found by, with the JSON of an ordinary task.
+const ROW_BYTES: usize = 3_072;
+/// How many rows are told apart, and how many lookups. Rows that share a place are forgotten together. Lookups that
+/// share one and take turns are not kept.
+const PLACES: usize = 16_384;
 
 /// The rows of the database that a row was read from: their places, with their versions then.
 type Origins = Vec<(usize, u32)>;
@@ -179,6 +179,9 @@ impl Default for Changes {
 impl Changes {
     /// SQLite has inserted, changed or deleted a row.
     pub fn note(&mut self, table: &str, row: i64) {
+        let Some(table) = KeptTable::named(table) else {
+            return;
+        };
         for place in [place(table, Some(row)), place(table, None)] {
             self.0[place / 64] |= 1 << (place % 64);
         }
@@ -186,7 +189,7 @@ impl Changes {
 }
 
 /// The place of a row, or of all rows of a table: what did not find one there may find any that comes.
-fn place(table: &str, row: Option<i64>) -> usize {
+fn place(table: KeptTable, row: Option<i64>) -> usize {
     let mut hasher = DefaultHasher::new();
     (table, row).hash(&mut hasher);
     hasher.finish() as usize % PLACES
@@ -202,7 +205,7 @@ pub fn origins<T>(connection: &Connection, lookup: &Lookup<T>) -> Result<Vec<usi
     let found = prepared.query_row(values, |row| {
         let places = tables.iter().enumerate().map(|(column, (_, table))| {
             let row_id: Option<i64> = row.get(column)?;
-            Ok(place(table, row_id))
+            Ok(place(*table, row_id))
         });
         places.collect()
     });
@@ -210,7 +213,7 @@ pub fn origins<T>(connection: &Connection, lookup: &Lookup<T>) -> Result<Vec<usi
 }
 
 /// The statement of a lookup, but with the ids that SQLite has given the rows instead of their columns.
-fn row_ids(statement: Statement, tables: &[(&str, &str)]) -> String {
+fn row_ids(statement: Statement, tables: &[(&str, KeptTable)]) -> String {
     let from = statement.sql().find("FROM ").unwrap_or_default();
     let ids = tables.iter().map(|(name, _)| format!("{name}.rowid"));
     let ids = ids.collect::<Vec<_>>().join(", ");

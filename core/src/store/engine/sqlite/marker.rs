@@ -87,10 +87,12 @@ impl Marker {
         Some(u64::from_ne_bytes(bytes))
     }
 
-    /// Writes something new. A counter would not do: two processes could write the same number. If
-    /// the disk takes nothing, others notice a few milliseconds later.
-    pub fn change(&self) {
-        let _ = self.0.write_all_at(&ambient::random::<8>(), 0);
+    /// Writes something new, and tells what. A counter would not do: two processes could write the same
+    /// number. If the disk takes nothing, others notice a few milliseconds later.
+    pub fn change(&self) -> Option<u64> {
+        let bytes = ambient::random::<8>();
+        self.0.write_all_at(&bytes, 0).ok()?;
+        Some(u64::from_ne_bytes(bytes))
     }
 }
 

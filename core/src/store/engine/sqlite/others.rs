@@ -6,13 +6,16 @@
 //! this connection knows by then, and asks for itself whether anybody else was there meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
 use crate::store::engine::StoreError;
 use crate::store::engine::sqlite::error;
+
+/// Opens a connection that reads.
+pub type Connect<'a> = dyn Fn() -> Result<Connection, StoreError> + 'a;
 
 pub struct Others {
     opened: Instant,
@@ -29,15 +32,6 @@ struct Watch {
     of_writer: Option<i64>,
 }
 
-/// Whether somebody else has committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    Nobody,
-    Somebody,
-    /// Nobody knows right now.
-    Unknown,
-}
-
 impl Others {
     pub fn new() -> Self {
         Self {
@@ -47,56 +41,74 @@ impl Others {
         }
     }
 
-    /// Looks, unless that was done within this time.
-    pub fn look(
-        &self,
-        within: Duration,
-        connect: &dyn Fn() -> Result<Connection, StoreError>,
-    ) -> Result<Seen, StoreError> {
+    /// Looks, unless that was done within this time. Whether it is known if somebody else has committed.
+    pub fn look(&self, within: Duration, connect: &Connect<'_>, somebody: impl FnOnce()) -> bool {
         let now = self.opened.elapsed().as_micros() as u64;
-        let looked = self.looked.load(Ordering::Relaxed);
+        let looked = self.looked.load(Ordering::Acquire);
         if looked != 0 && now.saturating_sub(looked) < within.as_micros() as u64 {
-            return Ok(Seen::Nobody);
+            return true;
         }
-        let mut watch = match self.watch.try_lock() {
-            Ok(watch) => watch,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Ok(Seen::Unknown),
+        let Some(mut watch) = self.try_lock() else {
+            return false;
         };
-        let connection = match watch.connection.take() {
+        match watch.look(connect) {
+            Ok(true) => somebody(),
+            Ok(false) => {}
+            Err(_) => {
+                *watch = Watch::default();
+                return false;
+            }
+        }
+        // Not before that: others go by it.
+        self.looked.store(now.max(1), Ordering::Release);
+        true
+    }
+
+    /// Called by the writer after each commit. It waits for nobody.
+    pub fn expect(&self, writer: &Connection, somebody: impl FnOnce()) {
+        let Some(mut watch) = self.try_lock() else {
+            return somebody();
+        };
+        match watch.expect(writer) {
+            Ok(true) => somebody(),
+            Ok(false) => {}
+            Err(_) => {
+                *watch = Watch::default();
+                somebody();
+            }
+        }
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, Watch>> {
+        match self.watch.try_lock() {
+            Ok(watch) => Some(watch),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// Both tell whether somebody may have committed.
+impl Watch {
+    fn look(&mut self, connect: &Connect<'_>) -> Result<bool, StoreError> {
+        let connection = match self.connection.take() {
             Some(connection) => connection,
             None => connect()?,
         };
         let version = data_version(&connection)?;
-        watch.connection = Some(connection);
-        let before = watch.version.replace(version);
-        self.looked.store(now.max(1), Ordering::Relaxed);
-        Ok(seen(before, version))
+        self.connection = Some(connection);
+        Ok(self.version.replace(version) != Some(version))
     }
 
-    /// Called by the writer after each commit.
-    pub fn expect(&self, writer: &Connection) -> Result<Seen, StoreError> {
-        let mut watch = self.lock();
-        let Some(connection) = &watch.connection else {
-            return Ok(Seen::Nobody);
+    fn expect(&mut self, writer: &Connection) -> Result<bool, StoreError> {
+        let Some(connection) = &self.connection else {
+            return Ok(true);
         };
         let version = data_version(connection)?;
         // Later than that, so that whoever commits in between is seen now, or else by the next look.
         let of_writer = data_version(writer)?;
-        watch.version = Some(version);
-        let before = watch.of_writer.replace(of_writer);
-        Ok(seen(before, of_writer))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn seen(before: Option<i64>, now: i64) -> Seen {
-    match before == Some(now) {
-        true => Seen::Nobody,
-        false => Seen::Somebody,
+        self.version = Some(version);
+        Ok(self.of_writer.replace(of_writer) != Some(of_writer))
     }
 }
 

@@ -19,7 +19,7 @@ use rusqlite::hooks::Action;
 
 use crate::store::engine::sqlite::kept::{Changes, Kept, Known, origins};
 use crate::store::engine::sqlite::marker::Marker;
-use crate::store::engine::sqlite::others::{Others, Seen};
+use crate::store::engine::sqlite::others::{Connect, Others};
 use crate::store::engine::sqlite::{bind, error, execute_cached};
 use crate::store::engine::{FromRow, Lookup, Row, StoreError};
 
@@ -38,9 +38,6 @@ pub struct Readers {
     reading: AtomicUsize,
     most: OnceLock<usize>,
 }
-
-/// Opens a connection that reads.
-type Connect<'a> = dyn Fn() -> Result<Connection, StoreError> + 'a;
 
 /// The right to read on a thread that serves requests.
 pub struct Turn<'a>(&'a AtomicUsize);
@@ -73,6 +70,8 @@ struct State {
 struct Latest {
     state: State,
     kept: Kept,
+    /// This process has committed, and does not know yet whether others have at the same time.
+    unsettled: bool,
 }
 
 impl Latest {
@@ -81,12 +80,15 @@ impl Latest {
         let marked = marker.read();
         if marked != self.state.marked || marked.is_none() {
             self.state.marked = marked;
-            self.kept.forget_all();
+            // What has changed it may be the commit of this process. If not, it will be noticed afterwards.
+            if !self.unsettled {
+                self.kept.forget_all();
+            }
         }
         self.state
     }
 
-    /// Somebody has committed who changed no marker.
+    /// Somebody else may have committed.
     fn distrust(&mut self) {
         self.state.commits += 1;
         self.kept.forget_all();
@@ -131,7 +133,7 @@ impl Readers {
         lookup: &Lookup<T>,
     ) -> Result<Option<T>, StoreError> {
         let known = match lookup.keep {
-            Some(_) => self.known(connect, lookup)?,
+            Some(_) => self.known(connect, lookup),
             None => None,
         };
         let (wanted, state) = match known {
@@ -152,17 +154,17 @@ impl Readers {
         &self,
         connect: &Connect<'_>,
         lookup: &Lookup<T>,
-    ) -> Result<Option<(Known<T>, State)>, StoreError> {
-        let seen = self.others.look(self.max_age, connect)?;
-        if seen == Seen::Unknown {
-            return Ok(None);
+    ) -> Option<(Known<T>, State)> {
+        let somebody = || self.latest().distrust();
+        if !self.others.look(self.max_age, connect, somebody) {
+            return None;
         }
         let mut latest = self.latest();
-        if seen == Seen::Somebody {
-            latest.distrust();
+        if latest.unsettled {
+            return None;
         }
         let state = latest.look_at(&self.marker);
-        Ok(Some((latest.kept.look(lookup), state)))
+        Some((latest.kept.look(lookup), state))
     }
 
     fn read<T: FromRow>(
@@ -215,27 +217,35 @@ impl Readers {
         writer.update_hook(Some(note)).map_err(error)
     }
 
-    /// Called after a commit, before anybody is told of it. Ends the snapshots of idle readers: they
-    /// would keep SQLite from checkpointing the write-ahead log.
-    pub fn committed(&self) {
+    /// Called after a commit of this process, before anybody is told of it.
+    pub fn committed(&self, writer: &Connection) {
+        self.forget_changed();
+        self.settle(writer);
+        self.end_idle();
+    }
+
+    fn forget_changed(&self) {
         let mut latest = self.latest();
-        // Otherwise what another process has just written there would never be noticed.
-        latest.look_at(&self.marker);
-        self.marker.change();
-        latest.state.marked = self.marker.read();
+        latest.unsettled = true;
         latest.state.commits += 1;
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         latest.kept.changed(&mut changes);
-        drop((changes, latest));
-        for reader in self.lock().iter_mut() {
-            reader.end();
-        }
     }
 
-    /// Called by the writer after that.
-    pub fn expect(&self, writer: &Connection) {
-        if self.others.expect(writer).unwrap_or(Seen::Unknown) != Seen::Nobody {
-            self.latest().distrust();
+    /// Tells other processes, and finds out whether one of them has committed as well. It may have changed the marker
+    /// just before: nobody will read that any more.
+    fn settle(&self, writer: &Connection) {
+        let marked = self.marker.change();
+        self.others.expect(writer, || self.latest().distrust());
+        let mut latest = self.latest();
+        latest.state.marked = marked;
+        latest.unsettled = false;
+    }
+
+    /// Ends the snapshots of idle readers: they would keep SQLite from checkpointing the write-ahead log.
+    pub fn end_idle(&self) {
+        for reader in self.lock().iter_mut() {
+            reader.end();
         }
     }
 
@@ -307,17 +317,18 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Statement;
     use crate::store::engine::sqlite::connect;
+    use crate::store::{KeptTable, Statement};
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicBool, AtomicI64};
     use tempfile::TempDir;
 
     /// The count of a key, and that of another table if it has one there.
     const BOTH: Statement = Statement::new(
-        "SELECT k.n + COALESCE(o.n, 0) FROM k LEFT JOIN o ON o.name = k.name AND o.n > 0 WHERE k.name = ?1",
+        "SELECT k.n + COALESCE(o.n, 0) FROM api_keys k
+            LEFT JOIN mandates o ON o.name = k.name AND o.n > 0 WHERE k.name = ?1",
     );
-    const TABLES: &[(&str, &str)] = &[("k", "k"), ("o", "o")];
+    const TABLES: &[(&str, KeptTable)] = &[("k", KeptTable::ApiKeys), ("o", KeptTable::Mandates)];
     const NAMES: [&str; 3] = ["a", "b", "c"];
 
     struct Bed {
@@ -331,18 +342,22 @@ mod tests {
     }
 
     impl Bed {
+        /// What changes no marker is looked for each time.
         fn new() -> Self {
+            Self::looking_after(Duration::ZERO)
+        }
+
+        fn looking_after(max_age: Duration) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("test.db");
             let mut writer = connect(&file).unwrap();
             let prepare = "PRAGMA journal_mode = WAL;
-                CREATE TABLE k (name TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL);
-                CREATE TABLE o (name TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL);
-                INSERT INTO k VALUES ('a', 0), ('b', 0), ('c', 0)";
+                CREATE TABLE api_keys (name TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL);
+                CREATE TABLE mandates (name TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL);
+                INSERT INTO api_keys VALUES ('a', 0), ('b', 0), ('c', 0)";
             writer.execute_batch(prepare).unwrap();
             let mut readers = Readers::new(Marker::open(&file).unwrap());
-            // What changes no marker is looked for each time.
-            readers.max_age = Duration::ZERO;
+            readers.max_age = max_age;
             readers.watch(&mut writer).unwrap();
             let open = |file: &Path| connect(file).unwrap();
             Self {
@@ -371,8 +386,7 @@ mod tests {
             match who {
                 0 => {
                     self.writer.execute_batch(sql).unwrap();
-                    self.readers.committed();
-                    self.readers.expect(&self.writer);
+                    self.readers.committed(&self.writer);
                 }
                 1 => {
                     self.other.0.execute_batch(sql).unwrap();
@@ -394,17 +408,22 @@ mod tests {
         let bed = Bed::new();
         // Nobody knows yet which commits are the writer's.
         bed.find("c");
-        bed.write(0, "UPDATE k SET n = 1 WHERE name = 'c'");
+        bed.write(0, "UPDATE api_keys SET n = 1 WHERE name = 'c'");
         bed.find("a");
         assert!(!bed.is_kept("a"), "asked once");
         for name in ["a", "b", "b"] {
             bed.find(name);
         }
         assert!(bed.is_kept("a") && bed.is_kept("b"));
-        bed.write(0, "UPDATE k SET n = 1 WHERE name = 'a'");
+        bed.write(0, "UPDATE api_keys SET n = 1 WHERE name = 'a'");
         assert!(!bed.is_kept("a"), "it has changed");
         assert!(bed.is_kept("b"), "it has not");
-        bed.write(0, "INSERT INTO o VALUES ('x', 1)");
+        bed.readers.forget_changed();
+        bed.readers.marker.change();
+        bed.find("c");
+        bed.readers.settle(&bed.writer);
+        assert!(bed.is_kept("b"), "the mark was its own");
+        bed.write(0, "INSERT INTO mandates VALUES ('x', 1)");
         assert!(
             !bed.is_kept("b"),
             "such a row may be the one that it did not find"
@@ -413,49 +432,58 @@ mod tests {
 
     #[test]
     fn a_commit_hides_none_of_another_process() {
-        let mut bed = Bed::new();
-        bed.readers.max_age = Duration::MAX;
+        let bed = Bed::looking_after(Duration::MAX);
         bed.find("a");
         bed.find("a");
         assert!(bed.is_kept("a"));
-        bed.write(1, "UPDATE k SET n = 1 WHERE name = 'a'");
-        bed.readers.committed();
+        let update = "UPDATE api_keys SET n = n + 1 WHERE name = 'a'";
+        bed.write(1, update);
+        bed.readers.committed(&bed.writer);
         assert_eq!(bed.find("a"), Some(1));
+        bed.find("a");
+        assert!(bed.is_kept("a"));
+        bed.readers.forget_changed();
+        bed.write(1, update);
+        assert_eq!(bed.find("a"), Some(2), "while a commit is not settled");
+        bed.readers.settle(&bed.writer);
+        assert_eq!(bed.find("a"), Some(2), "when its mark is overwritten");
     }
 
     #[test]
     fn what_is_kept_takes_a_bounded_place() {
         const LONG: Statement =
-            Statement::new("SELECT name || hex(zeroblob(100000)) FROM k WHERE name = ?1");
+            Statement::new("SELECT name || hex(zeroblob(100000)) FROM api_keys k WHERE name = ?1");
         let bed = Bed::new();
         for number in 0..200 {
-            bed.write(0, &format!("INSERT INTO k VALUES ('{number} ', 0)"));
+            bed.write(0, &format!("INSERT INTO api_keys VALUES ('{number} ', 0)"));
         }
         for name in (0..200).flat_map(|number| [format!("{number} "), format!("{number} ")]) {
             let lookup = Lookup::<String>::new(LONG, vec![name.clone().into()]);
-            let lookup = lookup.kept(&[("k", "k")]);
+            let lookup = lookup.kept(&[("k", KeptTable::ApiKeys)]);
             let found = bed.readers.find(&|| connect(&bed.file), &lookup).unwrap();
             assert!(found.unwrap().starts_with(&format!("{name}00")));
         }
         let bytes = bed.readers.latest().kept.bytes();
-        assert!((1_000_000..5_000_000).contains(&bytes), "{bytes}");
+        assert!((3_000_000..15_000_000).contains(&bytes), "{bytes}");
     }
 
     proptest::proptest! {
         #[test]
         fn each_reads_what_was_committed_whoever_did(
-            steps in proptest::collection::vec((0..3usize, 0..6usize, 0..3usize, 0..3usize), 1..60)
+            steps in proptest::collection::vec((0..3usize, 0..6usize, 0..3usize, 0..3usize), 1..60),
+            strangers in proptest::bool::ANY,
         ) {
-            let bed = Bed::new();
+            let bed = Bed::looking_after(if strangers { Duration::ZERO } else { Duration::MAX });
             for (number, (who, what, which, looks)) in steps.into_iter().enumerate() {
+                let who = if strangers { who } else { who % 2 };
                 let (name, n) = (NAMES[which], number + 1);
                 let sql = match what {
-                    0 => format!("UPDATE k SET n = {n} WHERE name = '{name}'"),
-                    1 => format!("INSERT INTO o VALUES ('{name}', {n}) ON CONFLICT DO UPDATE SET n = {n}"),
-                    2 => format!("UPDATE o SET n = -n WHERE name = '{name}'"),
-                    3 => format!("DELETE FROM o WHERE name = '{name}'"),
-                    4 => format!("DELETE FROM k WHERE name = '{name}'"),
-                    _ => format!("INSERT OR IGNORE INTO k VALUES ('{name}', {n})"),
+                    0 => format!("UPDATE api_keys SET n = {n} WHERE name = '{name}'"),
+                    1 => format!("INSERT INTO mandates VALUES ('{name}', {n}) ON CONFLICT DO UPDATE SET n = {n}"),
+                    2 => format!("UPDATE mandates SET n = -n WHERE name = '{name}'"),
+                    3 => format!("DELETE FROM mandates WHERE name = '{name}'"),
+                    4 => format!("DELETE FROM api_keys WHERE name = '{name}'"),
+                    _ => format!("INSERT OR IGNORE INTO api_keys VALUES ('{name}', {n})"),
                 };
                 bed.write(who, &sql);
                 for name in NAMES.repeat(looks) {
@@ -467,40 +495,45 @@ mod tests {
 
     #[test]
     fn nobody_reads_what_was_before_an_acknowledged_commit() {
-        const ROUNDS: i64 = 3_000;
-        let bed = Bed::new();
-        let (acknowledged, done) = (AtomicI64::new(0), AtomicBool::new(false));
+        for max_age in [Duration::ZERO, Duration::from_millis(1), Duration::MAX] {
+            read_while_two_write(Bed::looking_after(max_age));
+        }
+    }
+
+    /// This process writes one row, another process another, and two threads read both.
+    fn read_while_two_write(bed: Bed) {
+        let acknowledged = [AtomicI64::new(0), AtomicI64::new(0)];
+        let written = AtomicBool::new(false);
         let (readers, file) = (&bed.readers, &bed.file);
         let read = || {
-            let mut reads = 0;
-            while !done.load(Ordering::Acquire) {
-                let least = acknowledged.load(Ordering::Acquire);
-                let lookup = Lookup::<i64>::new(BOTH, vec!["a".into()]).kept(TABLES);
-                let found = readers.find(&|| connect(file), &lookup).unwrap().unwrap();
-                assert!(found >= least, "{found} after {least}");
-                reads += 1;
-            }
-            reads
-        };
-        std::thread::scope(|scope| {
-            let reading = [scope.spawn(read), scope.spawn(read)];
-            let (writer, other) = (bed.writer, &bed.other);
-            for n in 1..=ROUNDS {
-                let sql = format!("UPDATE k SET n = {n}");
-                if n % 3 == 0 {
-                    other.0.execute_batch(&sql).unwrap();
-                    other.1.change();
-                } else {
-                    writer.execute_batch(&sql).unwrap();
-                    readers.committed();
-                    readers.expect(&writer);
+            while !written.load(Ordering::Acquire) {
+                for (name, acknowledged) in NAMES.into_iter().zip(&acknowledged) {
+                    let least = acknowledged.load(Ordering::Acquire);
+                    let lookup = Lookup::<i64>::new(BOTH, vec![name.into()]).kept(TABLES);
+                    let found = readers.find(&|| connect(file), &lookup).unwrap().unwrap();
+                    assert!(found >= least, "{name}: {found} after {least}");
                 }
-                acknowledged.store(n, Ordering::Release);
             }
-            done.store(true, Ordering::Release);
-            for reads in reading.map(|reading| reading.join().unwrap()) {
-                assert!(reads > 0);
+        };
+        let write = &|connection: &Connection, who: usize, committed: &dyn Fn()| {
+            for n in 1..=1_000 {
+                let name = NAMES[who];
+                let sql = format!("UPDATE api_keys SET n = {n} WHERE name = '{name}'");
+                connection.execute_batch(&sql).unwrap();
+                committed();
+                acknowledged[who].store(n, Ordering::Release);
             }
+        };
+        let (writer, (other, marker)) = (bed.writer, bed.other);
+        std::thread::scope(|scope| {
+            scope.spawn(read);
+            scope.spawn(read);
+            let marked = move || _ = marker.change();
+            let other = scope.spawn(move || write(&other, 1, &marked));
+            let own = scope.spawn(move || write(&writer, 0, &|| readers.committed(&writer)));
+            let ended = [other.join(), own.join()];
+            written.store(true, Ordering::Release);
+            assert!(ended.iter().all(Result::is_ok));
         });
     }
 }

@@ -65,8 +65,7 @@ impl Writer {
         }
         let turn = self.turns.take();
         let committed = self.write(&mut batch);
-        self.readers.committed();
-        self.readers.expect(&self.connection);
+        self.readers.committed(&self.connection);
         drop(turn);
         let _ = self.commits.try_send(());
         let size = batch.len();

@@ -120,5 +120,5 @@ pub async fn find(app: &App, caller: &Caller, query: TaskListQuery) -> Result<Ta
         groups::Developer, errors::TaskNotFound)
 )]
 pub async fn get(task: OwnTask) -> Result<KeptJson, ApiError> {
-    Ok(KeptJson(task.found()?.json(TaskBody::json)?))
+    Ok(KeptJson(task.found()?.owners_json(TaskBody::json)?))
 }
