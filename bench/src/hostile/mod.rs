@@ -70,7 +70,7 @@ pub fn measure(options: &Options, bed: &mut TestBed, report: &mut Report) -> Res
 /// The token of a worker whom nobody has verified.
 fn sign_up(server: &Process) -> Result<String> {
     let body = json!({
-        "email": "stranger@example.com", "password": "a stranger's password",
+        "email": "stranger@example.com", "password": "not easy to guess",
         "name": "Stranger", "phone": "+15550100",
     });
     let request = http::post("/v1/workers", "", &body.to_string());
