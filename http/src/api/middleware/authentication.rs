@@ -1,5 +1,6 @@
 //! Authentication: from the Authorization header to the caller.
 
+mod presented;
 pub mod refusals;
 pub mod required_factor;
 
@@ -8,13 +9,14 @@ use std::time::Duration;
 
 use axum::RequestExt;
 use axum::extract::{FromRequestParts, Request, State};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::presented::{Presented, bearer_token, presented};
 use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{refuse, turn_away};
 use crate::api::middleware::limits::known;
@@ -23,7 +25,6 @@ use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::request::body::late;
 use crate::api::request::idempotency::Requester;
 use crate::api::request::path::TaskPath;
-use crate::api::server::LastKey;
 use crate::domain::accounts::mandate::{Needs, Permission};
 use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, TaskId, Worker,
@@ -405,31 +406,6 @@ fn confirmed(app: &App, mut holder: KeyHolder) -> KeyHolder {
     holder
 }
 
-/// The key that a request came with, and its hash.
-struct Presented {
-    key: Secret,
-    hash: String,
-}
-
-fn presented(request: &Request) -> Option<Presented> {
-    let key = bearer_token(request.headers())?;
-    let hash = match request.extensions().get::<LastKey>() {
-        Some(last) => last.hash(&key),
-        None => key.hash(),
-    };
-    Some(Presented { key, hash })
-}
-
-fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return None;
-    };
-    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| Secret::presented(token))
-}
-
 /// A handler that has counted more puts the later status on its response.
 fn with_status(mut response: Response, status: Option<RateLimitStatus>) -> Response {
     let later = response.extensions_mut().remove::<RateLimitStatus>();
@@ -469,40 +445,5 @@ impl<S: Send + Sync> FromRequestParts<S> for OwnTask {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let task = parts.extensions.remove::<Self>();
         task.ok_or_else(|| UseCaseError::Unauthorized.into())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use axum::http::HeaderValue;
-
-    fn token(values: &[&[u8]]) -> Option<String> {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append(
-                header::AUTHORIZATION,
-                HeaderValue::from_bytes(value).unwrap(),
-            );
-        }
-        bearer_token(&headers).map(|secret| secret.expose().to_owned())
-    }
-
-    #[test]
-    fn only_one_bearer_token_is_taken() {
-        assert_eq!(
-            token(&[b"Bearer svc_test_1"]).as_deref(),
-            Some("svc_test_1")
-        );
-        assert_eq!(
-            token(&[b"bearer  svc_test_1 "]).as_deref(),
-            Some("svc_test_1")
-        );
-        assert_eq!(token(&[]), None);
-        assert_eq!(token(&[b"Bearer"]), None);
-        assert_eq!(token(&[b"Bearer "]), None);
-        assert_eq!(token(&[b"Basic c3ZjOg=="]), None);
-        assert_eq!(token(&[b"Bearer \xff"]), None);
-        assert_eq!(token(&[b"Bearer a", b"Bearer b"]), None);
     }
 }
