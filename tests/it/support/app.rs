@@ -61,6 +61,7 @@ struct Unlike {
     /// Files that are kept elsewhere.
     files: Option<Files>,
     tiles: Option<MapTiles>,
+    rate_limited: bool,
 }
 
 impl Default for Unlike {
@@ -73,6 +74,7 @@ impl Default for Unlike {
             required_factor: RequiredFactor::Nobody,
             files: None,
             tiles: None,
+            rate_limited: true,
         }
     }
 }
@@ -207,6 +209,16 @@ impl TestApp {
         Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
     }
 
+    /// The same service once more, for as many requests as a test can send.
+    pub async fn without_rate_limits(&self) -> Self {
+        let unlike = Unlike {
+            rate_limited: false,
+            ..Unlike::default()
+        };
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
     /// The same service once more, with its files elsewhere.
     pub async fn storing_in(&self, files: Files) -> Self {
         let unlike = Unlike {
@@ -271,7 +283,7 @@ impl TestApp {
                 .unwrap_or_else(|| files(database, &format!("http://{address}"))),
             metrics: telemetry::start_metrics(),
             data: database.folder.path().to_owned(),
-            rate_limited: true,
+            rate_limited: unlike.rate_limited,
             request_log_kept: Some(Duration::from_secs(7 * 24 * 60 * 60)),
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
