@@ -9,7 +9,6 @@ use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
 use http_body_util::BodyExt;
@@ -18,6 +17,7 @@ use tower_service::Service;
 
 use crate::ambient;
 use crate::api::error::ApiError;
+use crate::api::middleware::around::{Next, around};
 use crate::api::middleware::authentication::{Caller, require_key};
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::limit_anonymous;
@@ -52,16 +52,16 @@ pub fn mount(router: Router, app: &App) -> Router {
     // Every key may speak; what its tools may do is asked at each of their calls.
     let needs = (app.clone(), Needs::Nothing);
     let route = any_service(service)
-        .layer(from_fn_with_state(app.clone(), read_first))
-        .layer(from_fn_with_state(needs, require_key))
-        .layer(from_fn_with_state(app.clone(), name_metadata))
-        .layer(from_fn_with_state(app.clone(), edge));
+        .layer(around(app.clone(), read_first))
+        .layer(around(needs, require_key))
+        .layer(around(app.clone(), name_metadata))
+        .layer(around(app.clone(), edge));
     let metadata = Router::new()
         .route(METADATA, get(metadata))
         // Where clients look that go by the path of the resource.
         .route(METADATA_OF_PATH, get(metadata))
-        .route_layer(from_fn_with_state(app.clone(), limit_anonymous))
-        .layer(from_fn_with_state(app.clone(), edge))
+        .route_layer(around(app.clone(), limit_anonymous))
+        .layer(around(app.clone(), edge))
         .with_state(app.clone());
     router.route("/mcp", route).merge(metadata)
 }

@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{Method, header};
-use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -16,13 +15,14 @@ use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::api::error::ApiError;
+use crate::api::middleware::around::around;
 use crate::api::middleware::authentication::required_factor::{
     require_admins_factor, require_workers_factor,
 };
 use crate::api::middleware::authentication::{
     require_admin, require_key, require_key_of_task, require_worker,
 };
-use crate::api::middleware::checks::parameters::{Operation, refuse_stray_parameters};
+use crate::api::middleware::checks::parameters::{Operation, RefuseStrayParameters};
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
 use crate::api::middleware::people::{ErrorPage, tell_people};
@@ -46,17 +46,17 @@ pub struct PageRoutes {
 
 /// Everything that the main address serves. Metrics only in local mode.
 pub fn router(app: &App, pages: PageRoutes, with_metrics: bool) -> Router {
-    let anonymous = from_fn_with_state(app.clone(), limit_anonymous);
+    let anonymous = around(app.clone(), limit_anonymous);
     let mut router = described_routes(app)
         .merge(pages.routes)
         .merge(documentation().route_layer(anonymous.clone()))
         .merge(about_uploads().route_layer(anonymous))
-        .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
+        .merge(signed().route_layer(around(app.clone(), limit_unsigned)))
         .merge(health());
     if with_metrics {
         router = router.route("/metrics", get(health::metrics));
     }
-    let people = from_fn_with_state(pages.error_page, tell_people);
+    let people = around(pages.error_page, tell_people);
     mcp::mount(finish(router, app, |router| router.layer(people)), app)
 }
 
@@ -99,7 +99,7 @@ fn finish(
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method);
     within(router)
-        .layer(from_fn_with_state(app.clone(), edge))
+        .layer(around(app.clone(), edge))
         .with_state(app.clone())
 }
 
@@ -212,7 +212,7 @@ impl Strict {
     }
 
     fn layer(&self, routes: Router<App>) -> Router<App> {
-        routes.route_layer(from_fn_with_state(self.0.clone(), refuse_stray_parameters))
+        routes.route_layer(RefuseStrayParameters(self.0.clone()))
     }
 }
 
@@ -253,7 +253,7 @@ fn described_for_admins(openapi: &mut OpenApi) -> (Lists<AdminRole>, Router<App>
 /// The routes that are described, each behind the key or token that it needs. Callers in this process ask
 /// them too.
 pub fn described_routes(app: &App) -> Router<App> {
-    let open = from_fn_with_state(app.clone(), limit_anonymous);
+    let open = around(app.clone(), limit_anonymous);
     for_developers(app)
         .merge(for_workers(app))
         .merge(DESCRIBED.open.clone().route_layer(open))
@@ -263,10 +263,10 @@ pub fn described_routes(app: &App) -> Router<App> {
 /// The routes of developers, each behind what it needs of a key.
 fn for_developers(app: &App) -> Router<App> {
     let (needs, tasks) = DESCRIBED.tasks.clone();
-    let key = from_fn_with_state((app.clone(), needs), require_key_of_task);
+    let key = around((app.clone(), needs), require_key_of_task);
     let mut routes = tasks.route_layer(key);
     for (needs, keys) in DESCRIBED.keys.clone() {
-        let key = from_fn_with_state((app.clone(), needs), require_key);
+        let key = around((app.clone(), needs), require_key);
         routes = routes.merge(keys.route_layer(key));
     }
     routes
@@ -275,24 +275,24 @@ fn for_developers(app: &App) -> Router<App> {
 fn for_workers(app: &App) -> Router<App> {
     let mut workers = DESCRIBED.workers.clone();
     if app.required_factor != RequiredFactor::Nobody {
-        let factor = from_fn_with_state(app.clone(), require_workers_factor);
+        let factor = around(app.clone(), require_workers_factor);
         workers = workers.route_layer(factor);
     }
-    let token = from_fn_with_state(app.clone(), require_worker);
+    let token = around(app.clone(), require_worker);
     let alone = DESCRIBED.workers_alone.clone();
     workers.merge(alone).route_layer(token)
 }
 
 /// The routes of admins, each behind the role that it needs.
 fn for_admins(app: &App) -> Router<App> {
-    let key = from_fn_with_state((app.clone(), AdminRole::Viewer), require_admin);
+    let key = around((app.clone(), AdminRole::Viewer), require_admin);
     let mut routes = DESCRIBED.admins_alone.clone().route_layer(key);
     for (role, mut admins) in DESCRIBED.admins.clone() {
         if app.required_factor != RequiredFactor::Nobody {
-            let factor = from_fn_with_state(app.clone(), require_admins_factor);
+            let factor = around(app.clone(), require_admins_factor);
             admins = admins.route_layer(factor);
         }
-        let key = from_fn_with_state((app.clone(), role), require_admin);
+        let key = around((app.clone(), role), require_admin);
         routes = routes.merge(admins.route_layer(key));
     }
     routes

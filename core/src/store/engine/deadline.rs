@@ -34,10 +34,10 @@ tokio::task_local! {
 }
 
 /// Runs a future whose transactions wait for the database for this long altogether. One that would
-/// wait longer fails as unavailable.
-pub async fn within<F: Future>(limit: Duration, work: F) -> F::Output {
+/// wait longer fails as unavailable. An async function would have room for it twice.
+pub fn within<F: Future>(limit: Duration, work: F) -> impl Future<Output = F::Output> {
     let limited = LEFT.scope(Cell::new(limit), work);
-    STAGE.scope(Cell::new(Stage::Arrived), limited).await
+    STAGE.scope(Cell::new(Stage::Arrived), limited)
 }
 
 /// The same for work outside of requests, which is always admitted.

@@ -199,6 +199,22 @@ impl Engine {
         )
     }
 
+    /// The rows of two lookups, of which the first leads to the second, if the engine has kept both.
+    pub fn kept<T: 'static, U: 'static>(
+        &self,
+        lookup: &Lookup<T>,
+        then: impl FnOnce(&T) -> Lookup<U>,
+    ) -> Result<Option<(T, U)>, StoreError> {
+        let Self::Sqlite(engine) = self else {
+            return Ok(None);
+        };
+        let Some(_turn) = engine.inline_turn() else {
+            return Ok(None);
+        };
+        admission::admit_inline()?;
+        Ok(engine.kept(lookup, then))
+    }
+
     pub async fn snapshot(&self, function: Function) -> Reply {
         self.look(function, postgres::Mode::Snapshot).await
     }

@@ -97,10 +97,16 @@ impl Store {
             let lookup = Lookup::new(WITH_KEY, vec![key_hash.into(), id.into()]);
             return self.find(lookup.and_nothing_else()).await;
         }
-        let Some(holder) = self.find(Lookup::key_holder(key_hash)).await? else {
+        let of_key = Lookup::key_holder(key_hash);
+        let of_task = |holder: &KeyHolder| Lookup::task_of(holder.owner, id);
+        if let Some((holder, task)) = self.engine.kept(&of_key, of_task)? {
+            let task = Some(task);
+            return Ok(Some(KeyAndTask { holder, task }));
+        }
+        let Some(holder) = self.find(of_key).await? else {
             return Ok(None);
         };
-        let task = self.find(Lookup::task_of(holder.owner, id)).await?;
+        let task = self.find(of_task(&holder)).await?;
         Ok(Some(KeyAndTask { holder, task }))
     }
 }

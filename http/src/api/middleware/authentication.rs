@@ -11,11 +11,11 @@ use axum::RequestExt;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::around::Next;
 use crate::api::middleware::authentication::presented::{Presented, bearer_token, presented};
 use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{refuse, turn_away};
@@ -275,7 +275,7 @@ pub async fn require_key_of_task(
     next: Next,
 ) -> Response {
     if is_known(&request) {
-        return with_own_task(&app, request, next).await;
+        return Box::pin(with_own_task(&app, request, next)).await;
     }
     let presented = presented(&request);
     let identified = match task_in_path(&mut request).await {

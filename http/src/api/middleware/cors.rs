@@ -6,11 +6,11 @@
 use axum::extract::Request;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::around::Next;
 use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{count, refuse};
 use crate::domain::accounts::api_key::is_api_key;

@@ -1,5 +1,6 @@
 //! What runs before and after handlers.
 
+pub mod around;
 pub mod authentication;
 pub mod checks;
 pub mod client_address;

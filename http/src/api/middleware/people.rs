@@ -2,11 +2,11 @@
 
 use axum::extract::{Request, State};
 use axum::http::header;
-use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::api::error::ApiError;
 use crate::api::error::refused::{Refused, Told};
+use crate::api::middleware::around::Next;
 use crate::api::middleware::incoming::{Incoming, takes_pages};
 
 /// Makes the page.

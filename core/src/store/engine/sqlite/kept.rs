@@ -66,22 +66,24 @@ impl Default for Kept {
 
 impl Kept {
     pub fn look<T: 'static>(&mut self, lookup: &Lookup<T>) -> Known<T> {
-        let Some(keep) = &lookup.keep else {
-            return Known::Nothing;
-        };
-        let name = self.name(lookup);
-        if let Some(entry) = self.entry(name)
-            && entry.answers(lookup)
-            && let Some(row) = entry.row.downcast_ref::<T>()
-        {
-            return Known::Row((keep.copy)(row));
+        if let Some(row) = self.row(lookup) {
+            return Known::Row(row);
         }
+        let name = self.name(lookup);
         let place = &mut self.asked[name as usize % PLACES];
         let mark = (name >> 32) as u32;
         match std::mem::replace(place, mark) == mark {
             true => Known::Wanted,
             false => Known::Nothing,
         }
+    }
+
+    /// The row, if it is kept.
+    pub fn row<T: 'static>(&mut self, lookup: &Lookup<T>) -> Option<T> {
+        let keep = lookup.keep.as_ref()?;
+        let entry = self.entry(self.name(lookup))?;
+        let row = entry.answers(lookup).then_some(&entry.row)?;
+        row.downcast_ref::<T>().map(keep.copy)
     }
 
     /// A row that was just read. Nothing has changed since.

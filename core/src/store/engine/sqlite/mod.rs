@@ -132,6 +132,16 @@ impl Engine {
         self.readers.with(&|| connect_to_read(&self.file), read)
     }
 
+    /// The rows of two lookups, of which the first leads to the second, if both are kept.
+    pub fn kept<T: 'static, U: 'static>(
+        &self,
+        lookup: &Lookup<T>,
+        then: impl FnOnce(&T) -> Lookup<U>,
+    ) -> Option<(T, U)> {
+        let connect = || connect_to_read(&self.file);
+        self.readers.kept(&connect, lookup, then)
+    }
+
     /// Finds a row on the calling thread.
     pub fn find<T: FromRow + 'static>(&self, lookup: &Lookup<T>) -> Result<Option<T>, StoreError> {
         self.readers.find(&|| connect_to_read(&self.file), lookup)

@@ -28,6 +28,8 @@ use crate::store::engine::{FromRow, Lookup, Row, StoreError};
 
 /// How old a snapshot may get, and so how late a change by another program is seen.
 const MAX_AGE: Duration = Duration::from_millis(5);
+/// How often to look for a turn, within two microseconds or so.
+const TRIES: usize = 50;
 
 pub struct Readers {
     idle: Mutex<Vec<Reader>>,
@@ -79,7 +81,7 @@ struct Latest {
 
 impl Latest {
     /// Notices what another process has committed.
-    fn look_at(&mut self, marker: &Marker) -> State {
+    fn look_at(&mut self, marker: &Marker) {
         let marked = marker.read();
         if marked != self.state.marked || marked.is_none() {
             self.state.marked = marked;
@@ -88,7 +90,6 @@ impl Latest {
                 self.kept.forget_all();
             }
         }
-        self.state
     }
 
     /// Somebody else may have committed.
@@ -114,6 +115,13 @@ impl Readers {
 
     pub fn turn(&self) -> Option<Turn<'_>> {
         let most = *self.most.get_or_init(all_but_one);
+        // What is kept is given within a microsecond or two. To hand a read over to another thread takes longer.
+        for _ in 0..TRIES {
+            if self.reading.load(Ordering::Relaxed) < most {
+                break;
+            }
+            std::hint::spin_loop();
+        }
         let turn = Turn(&self.reading);
         let already = self.reading.fetch_add(1, Ordering::Relaxed);
         (already < most).then_some(turn)
@@ -125,8 +133,21 @@ impl Readers {
         connect: &Connect<'_>,
         read: &mut dyn FnMut(&Connection),
     ) -> Result<(), StoreError> {
-        let state = self.latest().look_at(&self.marker);
+        let state = self.look().state;
         self.read_in(state, connect, read)
+    }
+
+    /// The rows of two lookups, of which the first leads to the second, if both are kept.
+    pub fn kept<T: 'static, U: 'static>(
+        &self,
+        connect: &Connect<'_>,
+        lookup: &Lookup<T>,
+        then: impl FnOnce(&T) -> Lookup<U>,
+    ) -> Option<(T, U)> {
+        let mut latest = self.trusted(connect)?;
+        let first = latest.kept.row(lookup)?;
+        let second = latest.kept.row(&then(&first))?;
+        Some((first, second))
     }
 
     /// The row of a lookup, if there is one: read on the calling thread, or kept from an earlier time.
@@ -143,7 +164,7 @@ impl Readers {
             Some((Known::Row(row), _)) => return Ok(Some(row)),
             Some((Known::Wanted, state)) => (true, state),
             Some((Known::Nothing, state)) => (false, state),
-            None => (false, self.latest().look_at(&self.marker)),
+            None => (false, self.look().state),
         };
         let mut found = Ok(None);
         self.read_in(state, connect, &mut |connection| {
@@ -158,16 +179,18 @@ impl Readers {
         connect: &Connect<'_>,
         lookup: &Lookup<T>,
     ) -> Option<(Known<T>, State)> {
+        let mut latest = self.trusted(connect)?;
+        Some((latest.kept.look(lookup), latest.state))
+    }
+
+    /// What is committed and kept, if it is certain that nobody else has committed.
+    fn trusted(&self, connect: &Connect<'_>) -> Option<MutexGuard<'_, Latest>> {
         let somebody = || self.latest().distrust();
         if !self.others.look(self.max_age, connect, somebody) {
             return None;
         }
-        let mut latest = self.latest();
-        if latest.unsettled {
-            return None;
-        }
-        let state = latest.look_at(&self.marker);
-        Some((latest.kept.look(lookup), state))
+        let latest = self.look();
+        (!latest.unsettled).then_some(latest)
     }
 
     fn read<T: FromRow>(
@@ -181,9 +204,9 @@ impl Readers {
         };
         if let Some(state) = keep_of {
             let places = origins(connection, lookup)?;
-            let mut latest = self.latest();
+            let mut latest = self.look();
             // Who has committed since may have changed what was read.
-            if latest.look_at(&self.marker) == state && state.marked.is_some() {
+            if latest.state == state && state.marked.is_some() {
                 latest.kept.keep(lookup, &row, texts, places);
             }
         }
@@ -250,6 +273,16 @@ impl Readers {
         for reader in self.lock().iter_mut() {
             reader.end();
         }
+    }
+
+    /// What is committed by now. The marker is read before others are kept waiting, and again only if it has changed.
+    fn look(&self) -> MutexGuard<'_, Latest> {
+        let marked = self.marker.read();
+        let mut latest = self.latest();
+        if marked.is_none() || marked != latest.state.marked {
+            latest.look_at(&self.marker);
+        }
+        latest
     }
 
     fn latest(&self) -> MutexGuard<'_, Latest> {

@@ -1,11 +1,11 @@
 //! Where the operator requires a second factor, who has not given one may only set it up.
 
 use axum::extract::{Request, State};
-use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::around::Next;
 use crate::api::middleware::authentication::{AdminHolder, WorkerCaller};
 use crate::api::middleware::limits::anonymous::refuse;
 use crate::domain::Person;
@@ -15,31 +15,30 @@ use crate::usecases::{self, UseCaseError};
 /// Runs after `require_worker`.
 pub async fn require_workers_factor(
     State(app): State<App>,
-    caller: WorkerCaller,
     request: Request,
     next: Next,
 ) -> Response {
-    let holder = Person::Worker(caller.worker.id);
-    pass(&app, (holder, caller.session.second_factor), request, next).await
+    let caller = request.extensions().get::<WorkerCaller>();
+    let holder = |caller: &WorkerCaller| Person::Worker(caller.worker.id);
+    let holder = caller.map(|caller| (holder(caller), caller.session.second_factor));
+    pass(&app, holder, request, next).await
 }
 
 /// Runs after `require_admin`.
 pub async fn require_admins_factor(
     State(app): State<App>,
-    caller: AdminHolder,
     request: Request,
     next: Next,
 ) -> Response {
-    let holder = Person::Admin(caller.key.id);
-    pass(&app, (holder, caller.second_factor), request, next).await
+    let caller = request.extensions().get::<AdminHolder>();
+    let holder = caller.map(|caller| (Person::Admin(caller.key.id), caller.second_factor));
+    pass(&app, holder, request, next).await
 }
 
-async fn pass(
-    app: &App,
-    (holder, was_given): (Person, bool),
-    request: Request,
-    next: Next,
-) -> Response {
+async fn pass(app: &App, holder: Option<(Person, bool)>, request: Request, next: Next) -> Response {
+    let Some((holder, was_given)) = holder else {
+        return refuse(UseCaseError::Unauthorized.into(), request).await;
+    };
     if was_given || !app.required_factor.of(holder) {
         return next.run(request).await;
     }

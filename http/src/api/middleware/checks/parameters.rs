@@ -1,12 +1,17 @@
 //! Parameters that nothing takes.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use axum::routing::Route;
+use futures_util::future::{BoxFuture, Either};
+use tower_layer::Layer;
+use tower_service::Service;
 
 use crate::api::error::ApiError;
 use crate::api::request::body;
@@ -15,22 +20,57 @@ use crate::api::request::query::Parameters;
 /// A method, and a path as routes have it.
 pub type Operation = (Method, String);
 
-/// Refuses the parameters of operations that take none. One may be meant for the body, where it would
-/// protect money.
-pub async fn refuse_stray_parameters(
-    State(take_none): State<Arc<HashSet<Operation>>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let query = request.uri().query();
-    let query =
-        query.filter(|_| operation(&request).is_some_and(|asked| take_none.contains(&asked)));
-    match query.map(|query| Parameters::of(query).finish()) {
-        Some(Err(errors)) => {
-            let refused = body::refuse(ApiError::Validation(errors), request);
-            refused.await.into_response()
+/// A layer that refuses the parameters of these operations, which take none. One may be meant for the body, where it
+/// would protect money. Nearly every request has none and passes at once, which `around` could not let it.
+#[derive(Clone)]
+pub struct RefuseStrayParameters(pub Arc<HashSet<Operation>>);
+
+impl Layer<Route> for RefuseStrayParameters {
+    type Service = Checked;
+
+    fn layer(&self, within: Route) -> Checked {
+        Checked {
+            take_none: self.0.clone(),
+            within: Arc::new(within),
         }
-        _ => next.run(request).await,
+    }
+}
+
+#[derive(Clone)]
+pub struct Checked {
+    take_none: Arc<HashSet<Operation>>,
+    within: Arc<Route>,
+}
+
+type Passed = <Route as Service<Request>>::Future;
+type Refused = BoxFuture<'static, Result<Response, Infallible>>;
+
+impl Service<Request> for Checked {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<Passed, Refused>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Either<Passed, Refused> {
+        match self.refused(&request) {
+            None => Either::Left(Route::clone(&self.within).call(request)),
+            Some(error) => Either::Right(Box::pin(async move {
+                Ok(body::refuse(error, request).await.into_response())
+            })),
+        }
+    }
+}
+
+impl Checked {
+    fn refused(&self, request: &Request) -> Option<ApiError> {
+        let query = request.uri().query()?;
+        let operation = operation(request)?;
+        let takes_none = self.take_none.contains(&operation);
+        let parameters = takes_none.then(|| Parameters::of(query))?;
+        parameters.finish().err().map(ApiError::Validation)
     }
 }
 

@@ -5,11 +5,13 @@
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::around::Next;
+use crate::api::middleware::client_address::noted_on;
 use crate::api::request::body;
 use crate::limits::{ClientAddress, Limiter, Network};
 use crate::usecases::UseCaseError;
@@ -36,25 +38,16 @@ impl AnonymousLimit {
 }
 
 /// Runs before every handler that needs no key.
-pub async fn limit_anonymous(
-    State(app): State<App>,
-    client: ClientAddress,
-    request: Request,
-    next: Next,
-) -> Response {
-    match count(&app, client) {
+pub async fn limit_anonymous(State(app): State<App>, request: Request, next: Next) -> Response {
+    match count(&app, noted_on(&request)) {
         Ok(()) => next.run(request).await,
         Err(error) => refuse(error, request).await,
     }
 }
 
 /// Runs around handlers that check a signature: it is as good as a key, and a wrong one counts.
-pub async fn limit_unsigned(
-    State(app): State<App>,
-    client: ClientAddress,
-    request: Request,
-    next: Next,
-) -> Response {
+pub async fn limit_unsigned(State(app): State<App>, request: Request, next: Next) -> Response {
+    let client = noted_on(&request);
     let response = next.run(request).await;
     if !response.status().is_client_error() {
         return response;
@@ -88,6 +81,7 @@ pub async fn turn_away(app: &App, error: ApiError, request: Request) -> Response
     refuse(error, request).await
 }
 
-pub async fn refuse(error: ApiError, request: Request) -> Response {
-    body::refuse(error, request).await.into_response()
+/// In a box, so that requests that pass do not carry the room for it.
+pub fn refuse(error: ApiError, request: Request) -> BoxFuture<'static, Response> {
+    Box::pin(async move { body::refuse(error, request).await.into_response() })
 }

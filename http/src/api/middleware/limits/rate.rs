@@ -2,6 +2,7 @@
 //! burst. On PostgreSQL, all servers share them. What people ask for on the pages counts apart from what keys ask for, so
 //! that a program which uses up its quota does not lock its owner out.
 
+use std::io::Write;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -246,24 +247,28 @@ impl RateLimitStatus {
         let policy = parameters([("q", quota.into()), ("w", WINDOW_SECONDS)]);
         let status = parameters([("r", remaining.into()), ("t", full_again)]);
         for (name, value) in [(POLICY, policy), (STATUS, status)] {
-            if let Ok(value) = HeaderValue::try_from(value) {
+            if let Some(value) = value {
                 headers.insert(name, value);
             }
         }
     }
 }
 
+/// What two parameters take at most.
+const LONGEST: usize = 64;
+
 /// `"default";q=600;w=60`. Every answer has two of these, and `format!` takes three times as long.
-fn parameters(numbers: [(&str, u64); 2]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(48);
-    text.extend_from_slice(b"\"default\"");
+fn parameters(numbers: [(&str, u64); 2]) -> Option<HeaderValue> {
+    let mut text = [0; LONGEST];
+    let mut free = &mut text[..];
+    free.write_all(b"\"default\"").ok()?;
     for (name, number) in numbers {
-        text.push(b';');
-        text.extend_from_slice(name.as_bytes());
-        text.push(b'=');
-        text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        for part in [";", name, "=", itoa::Buffer::new().format(number)] {
+            free.write_all(part.as_bytes()).ok()?;
+        }
     }
-    text
+    let written = LONGEST - free.len();
+    HeaderValue::from_bytes(&text[..written]).ok()
 }
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

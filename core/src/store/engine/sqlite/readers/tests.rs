@@ -15,6 +15,10 @@ const BOTH: Statement = Statement::new(
 const TABLES: &[(&str, KeptTable)] = &[("k", KeptTable::ApiKeys), ("o", KeptTable::Mandates)];
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
+fn lookup(name: &'static str) -> Lookup<i64> {
+    Lookup::new(BOTH, vec![name.into()]).kept(TABLES)
+}
+
 struct Bed {
     readers: Readers,
     /// The writer of this process, another process, and a program that changes no marker.
@@ -55,14 +59,20 @@ impl Bed {
     }
 
     fn find(&self, name: &'static str) -> Option<i64> {
-        let lookup = Lookup::new(BOTH, vec![name.into()]).kept(TABLES);
-        let found = self.readers.find(&|| connect(&self.file), &lookup);
+        let found = self.readers.find(&|| connect(&self.file), &lookup(name));
         found.unwrap()
     }
 
+    /// Of these two, if both are kept.
+    fn kept(&self, first: &'static str, second: &'static str) -> Option<(i64, i64)> {
+        let connect = || connect(&self.file);
+        let then = |_: &i64| lookup(second);
+        self.readers.kept(&connect, &lookup(first), then)
+    }
+
     fn is_kept(&self, name: &'static str) -> bool {
-        let lookup = Lookup::<i64>::new(BOTH, vec![name.into()]).kept(TABLES);
-        matches!(self.readers.latest().kept.look(&lookup), Known::Row(_))
+        let mut latest = self.readers.latest();
+        matches!(latest.kept.look(&lookup(name)), Known::Row(_))
     }
 
     /// As one of the three, and as each of them does.
@@ -112,6 +122,35 @@ fn what_is_asked_again_is_kept_until_it_changes() {
         !bed.is_kept("b"),
         "such a row may be the one that it did not find"
     );
+}
+
+#[test]
+fn two_that_are_kept_are_found_together() {
+    let bed = Bed::new();
+    bed.find("c");
+    bed.write(0, "UPDATE api_keys SET n = 1 WHERE name = 'a'");
+    assert_eq!(bed.kept("a", "b"), None);
+    bed.find("a");
+    assert_eq!(bed.kept("a", "a"), None, "to look does not count as asking");
+    bed.find("a");
+    assert_eq!(bed.kept("a", "b"), None, "one of them is not kept");
+    bed.find("b");
+    bed.find("b");
+    assert_eq!(bed.kept("a", "b"), Some((1, 0)));
+    bed.write(0, "UPDATE api_keys SET n = 2 WHERE name = 'b'");
+    assert_eq!(bed.kept("a", "b"), None, "one of them has changed");
+    assert_eq!(bed.kept("a", "a"), Some((1, 1)));
+    for who in [1, 2] {
+        bed.find("a");
+        bed.find("a");
+        assert_eq!(bed.kept("a", "a"), Some((1, 1)));
+        bed.write(who, "UPDATE api_keys SET n = n + 1 WHERE name = 'c'");
+        assert_eq!(bed.kept("a", "a"), None, "somebody else has committed");
+    }
+    bed.find("a");
+    bed.find("a");
+    bed.readers.forget_changed();
+    assert_eq!(bed.kept("a", "a"), None, "a commit is not settled");
 }
 
 #[test]
@@ -171,6 +210,10 @@ proptest::proptest! {
             };
             bed.write(who, &sql);
             for name in NAMES.repeat(looks) {
+                if let Some(kept) = bed.kept(name, NAMES[which]) {
+                    let truth = bed.truth(name).zip(bed.truth(NAMES[which]));
+                    assert_eq!(Some(kept), truth, "{sql} by {who}");
+                }
                 assert_eq!(bed.find(name), bed.truth(name), "{sql} by {who}");
             }
         }
@@ -193,9 +236,15 @@ fn read_while_two_write(bed: Bed) {
         while !written.load(Ordering::Acquire) {
             for (name, acknowledged) in NAMES.into_iter().zip(&acknowledged) {
                 let least = acknowledged.load(Ordering::Acquire);
-                let lookup = Lookup::<i64>::new(BOTH, vec![name.into()]).kept(TABLES);
-                let found = readers.find(&|| connect(file), &lookup).unwrap().unwrap();
-                assert!(found >= least, "{name}: {found} after {least}");
+                let connect = || connect(file);
+                let kept = readers.kept(&connect, &lookup(name), |_| lookup(name));
+                let found = readers.find(&connect, &lookup(name)).unwrap().unwrap();
+                for found in [Some(found), kept.map(|(first, _)| first)] {
+                    assert!(
+                        found.is_none_or(|n| n >= least),
+                        "{name}: {found:?} after {least}"
+                    );
+                }
             }
         }
     };
