@@ -148,12 +148,11 @@ impl TestApp {
 
     /// The same service once more, where decisions above this amount need a second admin.
     pub async fn with_four_eyes(&self, cents: i64) -> Self {
-        let unlike = Unlike {
+        self.again(Unlike {
             four_eyes: FourEyes(Some(cents)),
             ..Unlike::default()
-        };
-        let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+        })
+        .await
     }
 
     /// Pays at the processor, past the page, which knows when a task is over. Returns the processor's event.
@@ -173,69 +172,67 @@ impl TestApp {
             authority: Some(receiver.ca_file.clone()),
             ..Unlike::default()
         };
-        let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        let app = Self::start_unlike(store, &self.database, timeouts, sandbox, unlike);
-        (app.await, receiver)
+        (self.again(unlike).await, receiver)
     }
 
     /// The same service once more, with a mail server.
     pub async fn with_mail(&self, mailer: Mailer) -> Self {
-        let unlike = Unlike {
+        self.again(Unlike {
             mailer: Some(mailer),
             ..Unlike::default()
-        };
-        let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+        })
+        .await
     }
 
     /// The same service once more, as if there were a mail server: addresses have to be confirmed. Mails
     /// stay in the database.
     pub async fn sending_mail(&self) -> Self {
-        let unlike = Unlike {
+        self.again(Unlike {
             sends_mail: true,
             ..Unlike::default()
-        };
-        let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+        })
+        .await
     }
 
     /// The same service once more, where the operator requires a second factor.
     pub async fn requiring(&self, required_factor: RequiredFactor) -> Self {
-        let unlike = Unlike {
+        self.again(Unlike {
             required_factor,
             ..Unlike::default()
-        };
-        let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+        })
+        .await
     }
 
     /// The same service once more, for as many requests as a test can send.
     pub async fn without_rate_limits(&self) -> Self {
-        let unlike = Unlike {
+        self.again(Unlike {
             rate_limited: false,
             ..Unlike::default()
-        };
-        let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+        })
+        .await
     }
 
     /// The same service once more, with its files elsewhere.
     pub async fn storing_in(&self, files: Files) -> Self {
-        let unlike = Unlike {
+        self.again(Unlike {
             files: Some(files),
             ..Unlike::default()
-        };
-        let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+        })
+        .await
     }
 
     /// The same service once more, with pictures of other hosts: files in S3, and tiles under maps.
     pub async fn with_pictures_of(&self, files: Files, tiles: &str) -> Self {
-        let unlike = Unlike {
+        self.again(Unlike {
             files: Some(files),
             tiles: Some(MapTiles::rule(tiles).unwrap()),
             ..Unlike::default()
-        };
+        })
+        .await
+    }
+
+    /// The same service once more, but for this.
+    async fn again(&self, unlike: Unlike) -> Self {
         let (store, timeouts) = (self.store.clone(), Timeouts::default());
         Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
     }
