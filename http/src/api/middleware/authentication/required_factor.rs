@@ -36,6 +36,7 @@ pub async fn require_admins_factor(
 }
 
 async fn pass(app: &App, holder: Option<(Person, bool)>, request: Request, next: Next) -> Response {
+    // Missing only on a route that is not behind `require_...`.
     let Some((holder, was_given)) = holder else {
         return refuse(UseCaseError::Unauthorized.into(), request).await;
     };

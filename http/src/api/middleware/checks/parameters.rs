@@ -21,7 +21,7 @@ use crate::api::request::query::Parameters;
 pub type Operation = (Method, String);
 
 /// A layer that refuses the parameters of these operations, which take none. One may be meant for the body, where it
-/// would protect money. Nearly every request has none and passes at once, which `around` could not let it.
+/// would protect money. Nearly every request has none and passes at once: a function would make a future for each.
 #[derive(Clone)]
 pub struct RefuseStrayParameters(pub Arc<HashSet<Operation>>);
 
