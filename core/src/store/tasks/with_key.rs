@@ -1,6 +1,6 @@
 //! What nearly every request begins with: who has this key, and is this task theirs?
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
@@ -39,17 +39,20 @@ pub struct KeyAndTask {
 /// Longer JSON is not kept: a task may have long texts, and JSON may need six characters for one of theirs.
 const LONGEST_JSON: usize = 4_096;
 
-/// A task as it was found. The store may give it again until it changes, and with it what was written about it.
+/// A task as it was found. The store may give it again until it changes. Once it is written, as its owner sees it, that
+/// takes its place: nobody asks for more, and both would take twice the room.
 #[derive(Debug)]
-pub struct KeptTask {
-    pub task: Task,
-    json: OnceLock<Bytes>,
+pub struct KeptTask(Mutex<Form>);
+
+#[derive(Debug)]
+enum Form {
+    Found(Box<Task>),
+    Written(Bytes),
 }
 
 impl KeptTask {
     pub fn new(task: Task) -> Arc<Self> {
-        let json = OnceLock::new();
-        Arc::new(Self { task, json })
+        Arc::new(Self(Mutex::new(Form::Found(Box::new(task)))))
     }
 
     /// The task as its owner sees it, which is always written in the same way. So once is enough.
@@ -57,16 +60,18 @@ impl KeptTask {
         &self,
         write: impl FnOnce(&Task) -> Result<String, E>,
     ) -> Result<Bytes, E> {
-        if let Some(written) = self.json.get() {
-            return Ok(written.clone());
-        }
-        let written = write(&self.task)?;
+        let mut form = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match &*form {
+            Form::Written(json) => return Ok(json.clone()),
+            Form::Found(task) => write(task)?,
+        };
         if written.len() > LONGEST_JSON {
             return Ok(Bytes::from(written));
         }
         // Without the room that the text had to grow.
         let written = Bytes::from(written.into_bytes().into_boxed_slice());
-        Ok(self.json.get_or_init(|| written).clone())
+        *form = Form::Written(written.clone());
+        Ok(written)
     }
 }
 
@@ -108,5 +113,39 @@ impl Store {
         };
         let task = self.find(of_task(&holder)).await?;
         Ok(Some(KeyAndTask { holder, task }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::views::examples;
+
+    /// What is written of a kept task by a request that writes this.
+    fn written(kept: &KeptTask, text: &str) -> Bytes {
+        kept.owners_json(|_| Ok::<_, ()>(text.to_owned())).unwrap()
+    }
+
+    #[test]
+    fn a_task_is_written_once_and_gives_its_room_to_what_was_written() {
+        let kept = KeptTask::new(examples::funded().task);
+        assert_eq!(kept.owners_json(|_| Err("not now")), Err("not now"));
+        assert_eq!(written(&kept, "first"), "first");
+        assert_eq!(written(&kept, "second"), "first");
+        assert!(matches!(*kept.0.lock().unwrap(), Form::Written(_)));
+    }
+
+    #[test]
+    fn long_json_is_written_each_time() {
+        let kept = KeptTask::new(examples::funded().task);
+        let long = "x".repeat(LONGEST_JSON + 1);
+        assert_eq!(written(&kept, &long), long);
+        assert_eq!(written(&kept, "second"), "second");
+    }
+
+    /// `ROW_BYTES` counts on it.
+    #[test]
+    fn a_task_takes_no_more_room_than_its_json() {
+        assert!(size_of::<Task>() < 800, "{}", size_of::<Task>());
     }
 }

@@ -272,7 +272,19 @@ fn admin(asker: &Asker) -> Option<AdminKeyId> {
 }
 
 /// The metrics of one method and status, by route.
-type ByRoute = HashMap<String, (Counter, Histogram)>;
+type ByRoute = HashMap<String, OfRoute>;
+
+struct OfRoute {
+    requests: Counter,
+    seconds: Histogram,
+}
+
+impl OfRoute {
+    fn add(&self, elapsed: Duration) {
+        self.requests.increment(1);
+        self.seconds.record(elapsed.as_secs_f64());
+    }
+}
 
 fn count(method: &'static str, route: &str, status: StatusCode, elapsed: Duration) {
     thread_local! {
@@ -281,26 +293,25 @@ fn count(method: &'static str, route: &str, status: StatusCode, elapsed: Duratio
     }
     KNOWN.with_borrow_mut(|known| {
         let by_route = known.entry((method, status.as_u16())).or_default();
-        if !by_route.contains_key(route) {
-            by_route.insert(route.to_owned(), register(method, route, status));
+        if let Some(metrics) = by_route.get(route) {
+            return metrics.add(elapsed);
         }
-        if let Some((requests, seconds)) = by_route.get(route) {
-            requests.increment(1);
-            seconds.record(elapsed.as_secs_f64());
-        }
+        let metrics = register(method, route, status);
+        metrics.add(elapsed);
+        by_route.insert(route.to_owned(), metrics);
     });
 }
 
-fn register(method: &'static str, route: &str, status: StatusCode) -> (Counter, Histogram) {
+fn register(method: &'static str, route: &str, status: StatusCode) -> OfRoute {
     let labels = [
         ("method", method.to_owned()),
         ("route", route.to_owned()),
         ("status", status.as_str().to_owned()),
     ];
-    (
-        counter!("legwork_requests_total", &labels),
-        histogram!("legwork_request_seconds", &labels[..2]),
-    )
+    OfRoute {
+        requests: counter!("legwork_requests_total", &labels),
+        seconds: histogram!("legwork_request_seconds", &labels[..2]),
+    }
 }
 
 /// Clients can invent methods; the number of metrics must not grow with them.

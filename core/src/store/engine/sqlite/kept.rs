@@ -7,7 +7,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -17,8 +17,8 @@ use crate::store::engine::{KeptTable, Lookup, Statement, StoreError, Value};
 
 /// Of all that is kept, about. When half of it has come since the last time, the other half goes.
 const MOST_BYTES: usize = 12 << 20;
-/// What a row takes beside its texts and what it is found by, with the JSON of an ordinary task.
-const ROW_BYTES: usize = 3_072;
+/// What a row takes beside its texts, with what it is found by: a task as it was found, or its JSON.
+const ROW_BYTES: usize = 1_536;
 /// How many rows are told apart, and how many lookups. Rows that share a place are forgotten together. Lookups that
 /// share one and take turns are not kept.
 const PLACES: usize = 16_384;
@@ -28,12 +28,15 @@ type Origins = Vec<(usize, u32)>;
 
 pub struct Kept {
     hasher: RandomState,
-    young: HashMap<u64, Entry>,
-    old: HashMap<u64, Entry>,
+    young: ByName,
+    old: ByName,
     young_bytes: usize,
     versions: Box<[u32]>,
     asked: Box<[u32]>,
 }
+
+/// By the hash of a lookup.
+type ByName = HashMap<u64, Entry, BuildHasherDefault<AsItIs>>;
 
 struct Entry {
     statement: Statement,
@@ -55,8 +58,8 @@ impl Default for Kept {
     fn default() -> Self {
         Self {
             hasher: RandomState::new(),
-            young: HashMap::new(),
-            old: HashMap::new(),
+            young: ByName::default(),
+            old: ByName::default(),
             young_bytes: 0,
             versions: vec![0; PLACES].into(),
             asked: vec![0; PLACES].into(),
@@ -143,7 +146,9 @@ impl Kept {
 
     /// What is kept and has not changed. What is used stays.
     fn entry(&mut self, name: u64) -> Option<&Entry> {
-        if let Some(used) = self.old.remove(&name) {
+        if !self.young.contains_key(&name)
+            && let Some(used) = self.old.remove(&name)
+        {
             self.put(name, used);
         }
         let entry = self.young.get(&name)?;
@@ -166,6 +171,26 @@ impl Kept {
 impl Entry {
     fn answers<T>(&self, lookup: &Lookup<T>) -> bool {
         self.statement == lookup.statement && self.values == lookup.values
+    }
+}
+
+/// Hashes a hash.
+#[derive(Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
