@@ -131,6 +131,26 @@ async fn no_statement_reads_or_sorts_a_growing_table_on_sqlite() {
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 
+/// For a list of more than two values, SQLite fills a table each time. In the condition of an index or a constraint, that
+/// is with every row that is written.
+#[test]
+fn no_row_that_is_written_to_sqlite_fills_a_table() {
+    let database = Database::migrated(Engine::Sqlite);
+    let connection = rusqlite::Connection::open(database.file()).unwrap();
+    let column = |sql: &str, column| -> Vec<String> {
+        let mut statement = connection.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(column)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    let tables = column("SELECT name FROM sqlite_master WHERE type = 'table'", 0);
+    assert!(tables.contains(&"tasks".to_owned()));
+    for table in tables {
+        let opcodes = column(&format!("EXPLAIN INSERT INTO {table} DEFAULT VALUES"), 1);
+        assert!(opcodes.contains(&"Insert".to_owned()), "{table}");
+        assert!(!opcodes.contains(&"OpenEphemeral".to_owned()), "{table}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_statement_reads_or_sorts_a_growing_table_on_postgresql() {
     let (database, _) = filled(Engine::Postgres).await;

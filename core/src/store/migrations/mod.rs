@@ -243,4 +243,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "deadlines_alone",
         sql: include_str!("0057_deadlines_alone.sql"),
     },
+    Migration {
+        version: 58,
+        name: "conditions_without_lists",
+        sql: include_str!("0058_conditions_without_lists.sql"),
+    },
 ];

@@ -7,25 +7,26 @@ use crate::domain::{Status, TaskId, Timestamp, Windows};
 use crate::store::{StoreError, Tx};
 
 crate::store::statements! {
-    /// The lists of statuses are those of the partial indexes, in the same text.
+    /// The statuses are those of the partial indexes, in the same words: SQLite compares them by that.
     IN_STATUS = "SELECT id FROM tasks WHERE environment = 'live'
-            AND status IN ('pending', 'assigned', 'in_progress', 'proof_submitted',
-                'proof_rejected', 'disputed')
+            AND (status = 'pending' OR status = 'assigned' OR status = 'in_progress'
+                OR status = 'proof_submitted' OR status = 'proof_rejected' OR status = 'disputed')
             AND status = ?1 AND status_since <= ?2
             AND NOT (status_since > ?4 AND EXISTS (SELECT 1 FROM uploads u
                 WHERE u.task_id = tasks.id AND u.ended_at IS NULL AND u.last_byte_at > ?5
                     AND u.worker_id = tasks.worker_id AND u.begun_at <= tasks.status_since + ?6))
         ORDER BY status_since LIMIT ?3";
     OVERDUE = "SELECT id FROM tasks WHERE environment = 'live'
-            AND status IN ('pending', 'funded', 'posted', 'assigned', 'in_progress',
-                'proof_rejected')
+            AND (status = 'pending' OR status = 'funded' OR status = 'posted' OR status = 'assigned'
+                OR status = 'in_progress' OR status = 'proof_rejected')
             AND deadline <= ?1
             AND NOT (deadline > ?3 AND EXISTS (SELECT 1 FROM uploads u
                 WHERE u.task_id = tasks.id AND u.ended_at IS NULL AND u.last_byte_at > ?4
                     AND u.worker_id = tasks.worker_id AND u.begun_at <= tasks.deadline))
         ORDER BY deadline LIMIT ?2";
     OPEN_TOO_LONG = "SELECT id FROM tasks WHERE environment = 'live' AND deadline IS NULL
-            AND status IN ('funded', 'posted', 'assigned', 'in_progress', 'proof_rejected')
+            AND (status = 'funded' OR status = 'posted' OR status = 'assigned'
+                OR status = 'in_progress' OR status = 'proof_rejected')
             AND funded_at <= ?1
             AND NOT (funded_at > ?3 AND EXISTS (SELECT 1 FROM uploads u
                 WHERE u.task_id = tasks.id AND u.ended_at IS NULL AND u.last_byte_at > ?4

@@ -23,9 +23,11 @@ pub struct TracedProof {
 }
 
 crate::store::statements! {
-    /// The list of statuses is that of the partial index, in the same text.
-    OPEN_TASKS = "SELECT id FROM tasks WHERE worker_id = ?1 AND status IN ('assigned',
-        'in_progress', 'proof_submitted', 'proof_rejected', 'disputed') LIMIT ?2";
+    /// The statuses are those of the partial index, in the same words.
+    OPEN_TASKS = "SELECT id FROM tasks WHERE worker_id = ?1
+            AND (status = 'assigned' OR status = 'in_progress' OR status = 'proof_submitted'
+                OR status = 'proof_rejected' OR status = 'disputed')
+        LIMIT ?2";
     DELETE = "UPDATE workers SET status = 'deleted', email = ?2, name = ?3, password_hash = '',
             claimed_email = NULL, pending_name = NULL, confirmed_skills = '[]',
             phone = NULL, skills = '[]', home_latitude = NULL, home_longitude = NULL, push_settings = '',

@@ -109,14 +109,14 @@ crate::store::statements! {
     COUNT_OUTCOME = "UPDATE workers SET completed_tasks = completed_tasks + ?2,
             refused_tasks = refused_tasks + ?3
         WHERE id = ?1";
-    /// The first list of statuses is that of the partial index, in the same text, as in `IN_HAND`.
+    /// The first statuses are those of the partial index, in the same words, as in `IN_HAND`.
     COUNT_IN_HAND = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1
-            AND status IN ('assigned', 'in_progress', 'proof_submitted', 'proof_rejected',
-                'disputed')
+            AND (status = 'assigned' OR status = 'in_progress' OR status = 'proof_submitted'
+                OR status = 'proof_rejected' OR status = 'disputed')
             AND status IN ('assigned', 'in_progress', 'proof_rejected')";
     IN_HAND = "SELECT id FROM tasks WHERE worker_id = ?1
-            AND status IN ('assigned', 'in_progress', 'proof_submitted', 'proof_rejected',
-                'disputed')
+            AND (status = 'assigned' OR status = 'in_progress' OR status = 'proof_submitted'
+                OR status = 'proof_rejected' OR status = 'disputed')
             AND status IN ('assigned', 'in_progress', 'proof_rejected')
             AND environment = 'live' ORDER BY id";
     /// The worker and the session of a token.
