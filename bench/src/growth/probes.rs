@@ -103,7 +103,7 @@ probes! {
     Workers "any request: the token": "FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2" ["'none'", NOW];
     Workers "GET /v1/worker/tasks": "ORDER BY assigned_at DESC, id DESC" [WORKER, "20", "0"];
     Workers "GET /v1/worker/tasks: the count": "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND environment = 'live'" [WORKER];
-    Workers "accept: open tasks": "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND status IN" [WORKER];
+    Workers "accept: open tasks": "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND (status" [WORKER];
     Workers "GET /v1/worker/earnings: payouts": "s.environment = 'live' ORDER BY s.recorded_at" [WORKER, "100"];
     Workers "GET /v1/worker/earnings: paid": "FROM ledger_entries WHERE worker_id = ?1 AND environment" [WORKER];
     Workers "GET …/available_tasks: places": "WITH RECURSIVE place (cell)" ["0", PLACE, PLACE_END];

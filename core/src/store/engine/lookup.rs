@@ -65,6 +65,16 @@ impl<T: FromRow> Lookup<T> {
         }
     }
 
+    /// Another one, by the same values and one more.
+    pub(in crate::store) fn and<U: FromRow>(
+        mut self,
+        statement: Statement,
+        value: Value<'static>,
+    ) -> Lookup<U> {
+        self.values.push(value);
+        Lookup::new(statement, self.values)
+    }
+
     /// It may be kept. The statement reads these tables, and no others, under these names.
     pub(in crate::store) fn kept(self, tables: &'static [(&'static str, KeptTable)]) -> Self
     where

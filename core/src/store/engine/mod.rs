@@ -176,20 +176,15 @@ impl Engine {
     where
         T: FromRow + Send + 'static,
     {
-        match self {
-            Self::Sqlite(engine) => {
-                if let Some(_turn) = engine.inline_turn() {
-                    admission::admit_inline()?;
-                    return engine.find(&lookup);
-                }
+        if let Some(found) = self.find_here(&lookup) {
+            return found;
+        }
+        if let Self::Postgres(engine, readers) = self {
+            if !lookup.is_all {
+                engine.expects_to_admit()?;
             }
-            Self::Postgres(engine, readers) => {
-                if !lookup.is_all {
-                    engine.expects_to_admit()?;
-                }
-                if let Some(found) = readers.find(&lookup).await {
-                    return found;
-                }
+            if let Some(found) = readers.find(&lookup).await {
+                return found;
             }
         }
         let find = move |tx: &mut Tx<'_>| tx.optional(lookup.statement, &lookup.values);
@@ -197,6 +192,18 @@ impl Engine {
             self.read(Function::new::<Option<T>, StoreError, _>(find))
                 .await,
         )
+    }
+
+    /// What a lookup finds on the calling thread, if that may read now.
+    pub fn find_here<T: FromRow + 'static>(
+        &self,
+        lookup: &Lookup<T>,
+    ) -> Option<Result<Option<T>, StoreError>> {
+        let Self::Sqlite(engine) = self else {
+            return None;
+        };
+        let _turn = engine.inline_turn()?;
+        Some(admission::admit_inline().and_then(|()| engine.find(lookup)))
     }
 
     /// The rows of two lookups, of which the first leads to the second, if the engine has kept both.

@@ -1,6 +1,6 @@
 //! What nearly every request begins with: who has this key, and is this task theirs?
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
@@ -46,13 +46,13 @@ pub struct KeptTask(Mutex<Form>);
 
 #[derive(Debug)]
 enum Form {
-    Found(Box<Task>),
+    Found(Arc<Task>),
     Written(Bytes),
 }
 
 impl KeptTask {
     pub fn new(task: Task) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Form::Found(Box::new(task)))))
+        Arc::new(Self(Mutex::new(Form::Found(Arc::new(task)))))
     }
 
     /// The task as its owner sees it, which is always written in the same way. So once is enough.
@@ -60,18 +60,22 @@ impl KeptTask {
         &self,
         write: impl FnOnce(&Task) -> Result<String, E>,
     ) -> Result<Bytes, E> {
-        let mut form = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = match &*form {
+        let task = match &*self.form() {
             Form::Written(json) => return Ok(json.clone()),
-            Form::Found(task) => write(task)?,
+            Form::Found(task) => task.clone(),
         };
+        let written = write(&task)?;
         if written.len() > LONGEST_JSON {
             return Ok(Bytes::from(written));
         }
         // Without the room that the text had to grow.
         let written = Bytes::from(written.into_bytes().into_boxed_slice());
-        *form = Form::Written(written.clone());
+        *self.form() = Form::Written(written.clone());
         Ok(written)
+    }
+
+    fn form(&self) -> MutexGuard<'_, Form> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,24 +95,25 @@ impl FromRow for KeyAndTask {
 }
 
 impl Store {
-    /// The holder of a key that is not revoked, and the task with this id if it is the holder's. On PostgreSQL that is
-    /// one statement. SQLite keeps both, and a key is asked for with many tasks.
+    /// The holder of a key that is not revoked, and the task with this id if it is the holder's. SQLite keeps both, one
+    /// by one: a key is asked for with many tasks. Where it takes a turn of a thread or of a connection, one statement
+    /// asks for both.
     pub async fn key_and_task(
         &self,
         key_hash: String,
         id: TaskId,
     ) -> Result<Option<KeyAndTask>, StoreError> {
-        if self.is_shared() {
-            let lookup = Lookup::new(WITH_KEY, vec![key_hash.into(), id.into()]);
-            return self.find(lookup.and_nothing_else()).await;
-        }
         let of_key = Lookup::key_holder(key_hash);
         let of_task = |holder: &KeyHolder| Lookup::task_of(holder.owner, id);
         if let Some((holder, task)) = self.engine.kept(&of_key, of_task)? {
             let task = Some(task);
             return Ok(Some(KeyAndTask { holder, task }));
         }
-        let Some(holder) = self.find(of_key).await? else {
+        let Some(found) = self.engine.find_here(&of_key) else {
+            let both = of_key.and(WITH_KEY, id.into());
+            return self.find(both.and_nothing_else()).await;
+        };
+        let Some(holder) = found? else {
             return Ok(None);
         };
         let task = self.find(of_task(&holder)).await?;
@@ -119,7 +124,66 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Owner;
+    use crate::store::engine::Engine;
+    use crate::store::tasks::{INSERT, task_values};
+    use crate::store::{Location, Statement};
     use crate::views::examples;
+
+    const HASH: &str = "hash";
+    const ACCOUNT: Statement = Statement::new(
+        "INSERT INTO accounts (id, email, name, tier, status, webhook_events, created_at, updated_at)
+            VALUES (?1, 'dev@example.com', 'Dev', 'free', 'active', '[]', 0, 0)",
+    );
+    const KEY: Statement = Statement::new(
+        "INSERT INTO api_keys (id, account_id, name, key_hash, key_prefix, environment, created_at)
+            VALUES (?1, ?1, 'Key', ?2, 'lw', ?3, 0)",
+    );
+
+    /// Writes the owner of a task with a key, and the task.
+    async fn fill(store: &Store, task: Task) {
+        let Owner {
+            account,
+            environment,
+        } = task.owner;
+        let written = store.write(move |tx| {
+            tx.execute(ACCOUNT, &[account.into()])?;
+            tx.execute(KEY, &[account.into(), HASH.into(), environment.into()])?;
+            tx.execute(INSERT, &task_values(&task, 1))
+        });
+        let written: Result<u64, StoreError> = written.await;
+        assert_eq!(written.unwrap(), 1);
+    }
+
+    /// The id of the task that is found, if the key is.
+    async fn found(store: &Store, hash: &str, id: TaskId) -> Option<Option<TaskId>> {
+        let found = store.key_and_task(hash.to_owned(), id).await.unwrap()?;
+        let task = found.task.map(|kept| match &*kept.form() {
+            Form::Found(task) => task.id,
+            Form::Written(_) => panic!("nobody has written it"),
+        });
+        Some(task)
+    }
+
+    #[tokio::test]
+    async fn a_key_and_a_task_are_found_with_a_turn_and_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("test.db");
+        let store = Store::open(&Location::Sqlite { file }).unwrap();
+        let task = examples::funded().task;
+        let (id, other) = (task.id, TaskId::new(task.created_at, &[9; 10]));
+        fill(&store, task).await;
+        let Engine::Sqlite(engine) = &*store.engine else {
+            panic!("not SQLite");
+        };
+        for without in [false, true] {
+            let _taken = without.then(|| engine.inline_turn().unwrap());
+            assert_eq!(engine.inline_turn().is_none(), without);
+            assert_eq!(found(&store, HASH, id).await, Some(Some(id)));
+            assert_eq!(found(&store, HASH, other).await, Some(None));
+            assert_eq!(found(&store, "unknown", id).await, None);
+        }
+    }
 
     /// What is written of a kept task by a request that writes this.
     fn written(kept: &KeptTask, text: &str) -> Bytes {
@@ -132,7 +196,7 @@ mod tests {
         assert_eq!(kept.owners_json(|_| Err("not now")), Err("not now"));
         assert_eq!(written(&kept, "first"), "first");
         assert_eq!(written(&kept, "second"), "first");
-        assert!(matches!(*kept.0.lock().unwrap(), Form::Written(_)));
+        assert!(matches!(*kept.form(), Form::Written(_)));
     }
 
     #[test]
