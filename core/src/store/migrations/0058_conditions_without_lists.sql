@@ -1,5 +1,5 @@
--- For a list of more than two values SQLite fills a table, each time it looks at the condition: eight of them for a
--- task that moves. It compares with one value after the other at a third of the cost.
+-- For a list of more than two values SQLite fills a table, each time it looks at the condition: up to six of them for a
+-- task that moves. Where it compares with one value after the other, the UPDATE takes less than half as long.
 DROP INDEX tasks_by_time_in_status;
 CREATE INDEX tasks_by_time_in_status ON tasks (status, status_since)
     WHERE environment = 'live'
