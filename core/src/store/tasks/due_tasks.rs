@@ -7,7 +7,7 @@ use crate::domain::{Status, TaskId, Timestamp, Windows};
 use crate::store::{StoreError, Tx};
 
 crate::store::statements! {
-    /// The statuses are those of the partial indexes, in the same words: or SQLite would not use these.
+    /// The statuses are those of the partial indexes, in the same words, or SQLite would not use those.
     IN_STATUS = "SELECT id FROM tasks WHERE environment = 'live'
             AND (status = 'pending' OR status = 'assigned' OR status = 'in_progress'
                 OR status = 'proof_submitted' OR status = 'proof_rejected' OR status = 'disputed')

@@ -5,6 +5,7 @@ use crate::domain::accounts::{ERASED, freed_email};
 use crate::domain::{
     AccountId, ProofId, QueueKind, TaskId, Timestamp, Worker, WorkerId, WorkerStatus,
 };
+use crate::store::workers::open_task;
 use crate::store::{PRUNED_AT_ONCE, StoreError, Tx, columns};
 
 columns! {
@@ -23,11 +24,7 @@ pub struct TracedProof {
 }
 
 crate::store::statements! {
-    /// The statuses are those of the partial index, in the same words.
-    OPEN_TASKS = "SELECT id FROM tasks WHERE worker_id = ?1
-            AND (status = 'assigned' OR status = 'in_progress' OR status = 'proof_submitted'
-                OR status = 'proof_rejected' OR status = 'disputed')
-        LIMIT ?2";
+    OPEN_TASKS = concat!("SELECT id FROM tasks WHERE worker_id = ?1 AND ", open_task!(), " LIMIT ?2");
     DELETE = "UPDATE workers SET status = 'deleted', email = ?2, name = ?3, password_hash = '',
             claimed_email = NULL, pending_name = NULL, confirmed_skills = '[]',
             phone = NULL, skills = '[]', home_latitude = NULL, home_longitude = NULL, push_settings = '',

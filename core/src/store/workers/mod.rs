@@ -89,6 +89,15 @@ columns! {
     };
 }
 
+/// Of a task that a worker has accepted: it is not over. In the words of the partial index, or SQLite would not use that.
+macro_rules! open_task {
+    () => {
+        "(status = 'assigned' OR status = 'in_progress' OR status = 'proof_submitted'
+            OR status = 'proof_rejected' OR status = 'disputed')"
+    };
+}
+pub(in crate::store) use open_task;
+
 crate::store::statements! {
     INSERT = concat!(worker!(insert), " ON CONFLICT (email) DO NOTHING");
     BY_ID = concat!("SELECT ", worker!(columns), " FROM workers WHERE id = ?1");
@@ -109,16 +118,11 @@ crate::store::statements! {
     COUNT_OUTCOME = "UPDATE workers SET completed_tasks = completed_tasks + ?2,
             refused_tasks = refused_tasks + ?3
         WHERE id = ?1";
-    /// The first statuses are those of the partial index, in the same words, as in `IN_HAND`.
-    COUNT_IN_HAND = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1
-            AND (status = 'assigned' OR status = 'in_progress' OR status = 'proof_submitted'
-                OR status = 'proof_rejected' OR status = 'disputed')
-            AND status IN ('assigned', 'in_progress', 'proof_rejected')";
-    IN_HAND = "SELECT id FROM tasks WHERE worker_id = ?1
-            AND (status = 'assigned' OR status = 'in_progress' OR status = 'proof_submitted'
-                OR status = 'proof_rejected' OR status = 'disputed')
+    COUNT_IN_HAND = concat!("SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND ", open_task!(), "
+            AND status IN ('assigned', 'in_progress', 'proof_rejected')");
+    IN_HAND = concat!("SELECT id FROM tasks WHERE worker_id = ?1 AND ", open_task!(), "
             AND status IN ('assigned', 'in_progress', 'proof_rejected')
-            AND environment = 'live' ORDER BY id";
+            AND environment = 'live' ORDER BY id");
     /// The worker and the session of a token.
     HOLDER = concat!("SELECT ", worker!(columns), ", ", session!(columns), " FROM workers JOIN (
             SELECT worker_id, substr(token_hash, 1, 32) AS session_id,
