@@ -41,7 +41,8 @@ const MAX_RESPONSE_BYTES: usize = 4 << 10;
 /// calls may be under way.
 const MAX_BUFFER_BYTES: usize = 16 << 10;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-const MAX_IDLE_PER_HOST: usize = 8;
+/// One host may have the endpoints of many accounts, and a handshake costs more than a delivery.
+const MAX_IDLE_PER_HOST: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub struct OutboundSettings {

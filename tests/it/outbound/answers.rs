@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue};
+use futures_util::future::join_all;
 use legwork::outbound::{self, OutboundError};
 use tokio::net::TcpListener;
 
 use super::{IMPATIENCE, PATIENCE, endpoint, post, to};
-use crate::support::{Receiver, Response};
+use crate::support::{Gate, Receiver, Response, eventually};
 
 const OK: &str = "HTTP/1.1 200 OK\r\n";
 const KEPT: usize = 4_096;
@@ -105,6 +106,31 @@ async fn a_connection_is_used_again_unless_its_answer_was_cut() {
     let (before, after) = (connections[0], connections[3]);
     assert_eq!(connections, [before, before, before, after, after]);
     assert_ne!(before, after);
+}
+
+/// One host may have the endpoints of many accounts.
+#[tokio::test]
+async fn as_many_connections_are_kept_as_were_used_at_once() {
+    const AT_ONCE: usize = 40;
+    let receiver = Receiver::start().await;
+    let (outbound, url) = (to(&receiver), receiver.url("/"));
+    let opened_none = async || {
+        let (before, called) = (receiver.connections(), receiver.received().len());
+        let gate = Gate::default();
+        let held = Response::status(200).behind(&gate.handle());
+        receiver.queue(std::iter::repeat_n(held, AT_ONCE));
+        let calls = join_all((0..AT_ONCE).map(|_| post(&outbound, &url)));
+        let opening = async {
+            receiver.until(called + AT_ONCE).await;
+            gate.open();
+        };
+        for answer in futures_util::future::join(calls, opening).await.0 {
+            assert_eq!(answer.unwrap().status, 200);
+        }
+        receiver.connections() == before
+    };
+    assert!(!opened_none().await);
+    eventually("no connection has to be opened", opened_none).await;
 }
 
 /// A receiver closes a kept connection in the moment in which it is used again.
