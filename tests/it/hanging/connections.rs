@@ -47,6 +47,39 @@ fn statements_that_are_given_up_end_in_the_server_too() {
     });
 }
 
+/// However few processors there are: who waits for a lock needs none.
+#[test]
+fn reads_that_wait_for_a_lock_do_not_hold_up_others() {
+    let database = Database::migrated(Engine::Postgres);
+    let url = database.url().unwrap();
+    let server = serve(&database, &url, 14, 30);
+    runtime().block_on(async {
+        let client = server.client(&key_in(&server.greeting, "svc_test_"));
+        client.get("/v1/events").await.expect(200);
+        let (locker, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let lock = "BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE";
+        locker.batch_execute(lock).await.unwrap();
+        let waiting = join_all((0..10).map(|_| client.get("/v1/events")));
+        let passing = async {
+            let stuck = "SELECT count(*) FROM pg_stat_activity
+                WHERE application_name = 'legwork' AND datname = current_database()
+                  AND wait_event_type = 'Lock'";
+            let all_wait = async || ask(&url, stuck).await == "10";
+            eventually("all wait for the lock", all_wait).await;
+            for _ in 0..5 {
+                client.get("/v1/tasks").await.expect(200);
+            }
+            assert_eq!(ask(&url, stuck).await, "10");
+            locker.batch_execute("COMMIT").await.unwrap();
+        };
+        let done = futures_util::future::join(waiting, passing);
+        for reply in in_time(NEVER, done).await.0 {
+            reply.expect(200);
+        }
+    });
+}
+
 /// Counts the connections of the program all the time.
 struct Watched {
     most: Arc<AtomicU32>,

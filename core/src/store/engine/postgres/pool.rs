@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -24,6 +25,8 @@ use crate::store::engine::{Load, StoreError};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE_OF_ONE: Duration = Duration::from_secs(10);
+/// However few processors there are.
+const FEWEST_AT_ONCE: usize = 2;
 /// When the store is closed, threads that wait for a server that hangs are left behind after this time.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
@@ -37,6 +40,8 @@ pub struct Engine {
 struct Pool {
     connector: Connector,
     size: usize,
+    /// So many single transactions run at the same time on a server of this machine.
+    at_once_here: usize,
     busy: AtomicUsize,
     queues: Queues,
     /// Asks one thread without a connection to connect. None once the store is closed.
@@ -56,9 +61,11 @@ impl Engine {
         migrating::migrate(&mut first, &connector, migrations)?;
         let (more, wanted) = bounded(1);
         let size = connections.max(1);
+        let processors = available_parallelism().map_or(1, usize::from);
         let pool = Arc::new(Pool {
             connector: connector.clone(),
             size,
+            at_once_here: processors.max(FEWEST_AT_ONCE),
             busy: AtomicUsize::new(0),
             queues: Queues::default(),
             more: Mutex::new(Some(more)),
@@ -129,7 +136,7 @@ impl Pool {
         loop {
             if session.is_connected() {
                 pause = Some(Duration::ZERO);
-                let Some(next) = self.queues.next() else {
+                let Some(next) = self.queues.next(self.at_once()) else {
                     return;
                 };
                 self.run_next(&mut session, next);
@@ -149,6 +156,11 @@ impl Pool {
         }
     }
 
+    /// How many single transactions may run at the same time. Another machine has processors of its own.
+    fn at_once(&self) -> Option<usize> {
+        self.connector.is_here().then_some(self.at_once_here)
+    }
+
     /// When no thread has a connection and somebody waits for an answer, it connects at once.
     fn wait_and_connect(&self, session: &mut Session, pause: Duration) {
         if self.connector.connected() > 0 {
@@ -166,7 +178,11 @@ impl Pool {
             self.ask_for_more();
         }
         match next {
-            Next::One((queued, mode)) => self.run(session, queued, mode),
+            Next::One(single) => {
+                let (queued, mode) = single.job;
+                self.run(session, queued, mode);
+                self.queues.end_single(single.begun);
+            }
             Next::Lanes(lanes) => self.run_lanes(session, lanes),
         }
         self.busy.fetch_sub(1, Ordering::Relaxed);

@@ -18,10 +18,13 @@ const UNKNOWN: Duration = Duration::from_secs(12);
 pub struct Backend {
     pid: u32,
     started: String,
+    /// Whether its client is on its own machine. That may be a pooler or a proxy.
+    pub is_beside_client: bool,
 }
 
 impl Backend {
-    pub const QUERY: &str = "SELECT pid, EXTRACT(EPOCH FROM backend_start)
+    pub const QUERY: &str = "SELECT pid, EXTRACT(EPOCH FROM backend_start),
+            client_addr IS NULL OR client_addr = inet_server_addr()
         FROM pg_stat_activity WHERE pid = pg_backend_pid()";
 
     pub fn read(row: &SimpleQueryRow) -> Option<Self> {
@@ -31,6 +34,7 @@ impl Backend {
         (number && !started.is_empty()).then(|| Self {
             pid,
             started: started.to_owned(),
+            is_beside_client: row.try_get(2).ok().flatten() == Some("t"),
         })
     }
 }
@@ -66,7 +70,7 @@ impl Lost {
     /// A pooler may have given the process to another client since. Then it has begun a statement after
     /// we closed our connection, and is none of our business.
     fn question(&self, backend: &Backend) -> String {
-        let Backend { pid, started } = backend;
+        let Backend { pid, started, .. } = backend;
         let harmless = if self.committing {
             "state = 'idle'"
         } else {
@@ -96,6 +100,7 @@ mod tests {
         let backend = Backend {
             pid: 7,
             started: "1.5".to_owned(),
+            is_beside_client: true,
         };
         let lost = |committing| Lost {
             host: 0,

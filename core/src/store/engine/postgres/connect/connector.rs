@@ -60,6 +60,8 @@ struct Shared {
     /// A pooler gives each transaction another connection to the server. Then nobody knows which
     /// process served a lost one, and the pooler bounds their number.
     pooled: AtomicBool,
+    /// The server that answered last is on this machine.
+    here: AtomicBool,
     /// Held by whoever has a connection that the configuration does not count.
     extra: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -83,6 +85,11 @@ pub struct Link {
 }
 
 impl Link {
+    fn is_here(&self) -> bool {
+        let backend = self.backend.as_ref();
+        self.host.is_here() && backend.is_some_and(|backend| backend.is_beside_client)
+    }
+
     /// Says good-bye and waits until the server has closed the connection.
     pub async fn close(mut self) {
         drop(self.client);
@@ -135,6 +142,7 @@ impl Connector {
             settings: settings(config.get_options().unwrap_or_default()),
             connected: AtomicUsize::new(0),
             pooled: AtomicBool::new(false),
+            here: AtomicBool::new(false),
             extra: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
         })))
@@ -158,6 +166,11 @@ impl Connector {
 
     pub fn is_pooled(&self) -> bool {
         self.0.pooled.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server is on this machine, and shares its processors with us.
+    pub fn is_here(&self) -> bool {
+        self.0.here.load(Ordering::Relaxed)
     }
 
     /// Connects on the current runtime, which drives the connection from then on. `lost` is the
@@ -194,6 +207,7 @@ impl Connector {
                 }
             };
             self.state().failure = None;
+            self.0.here.store(link.is_here(), Ordering::Relaxed);
             let is_same = |lost: &&Lost| lost.host == link.host.index && !self.is_pooled();
             let Some(lost) = lost.filter(is_same) else {
                 return Ok(link);

@@ -90,6 +90,14 @@ impl Host {
         Ok(found.map(at).collect())
     }
 
+    /// Whether whoever answers there is on this machine: the server, or what leads to it.
+    pub fn is_here(&self) -> bool {
+        match self.config.get_hostaddrs().first() {
+            Some(address) => address.is_loopback(),
+            None => matches!(self.config.get_hosts().first(), Some(Name::Unix(_))),
+        }
+    }
+
     /// As operators know it.
     pub fn label(&self) -> String {
         match self.config.get_hosts().first() {
@@ -193,7 +201,11 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(found[0].config.get_hostaddrs().len(), 1);
+        assert!(found[0].is_here());
         let socket = hosts("postgres://%2Frun/x")[0].addresses().await.unwrap();
         assert!(socket[0].config.get_hostaddrs().is_empty());
+        assert!(socket[0].is_here());
+        let elsewhere = hosts("postgres://192.0.2.1/x")[0].addresses().await;
+        assert!(!elsewhere.unwrap()[0].is_here());
     }
 }

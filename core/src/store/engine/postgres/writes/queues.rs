@@ -3,6 +3,9 @@
 //! The writes of one account are a lane. A lane is run by one connection at a time, so they never wait
 //! for each other's locks. A connection takes all lanes that are ready, and runs a bounded number of
 //! each in one database transaction. A lane with more than that goes to the end of the line.
+//!
+//! A database on this machine shares our processors. If more transactions run there than there are processors, those
+//! that answer requests wait for one, and nothing gets done sooner. So no more of them begin.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,9 +19,10 @@ use crate::store::engine::work::{Lane, Queued};
 const QUEUE: usize = 20_000;
 /// So many batches run at the same time. Fewer and larger ones cost the server less.
 const BATCHES: usize = 2;
-/// One more may begin when the next lane has waited for so long: the server is far away, or a batch is
-/// stuck.
+/// One more may begin when none has begun for so long: the server is far away, or a batch is stuck.
 const PATIENCE: Duration = Duration::from_millis(4);
+/// A single transaction that runs for so long waits for something else than a processor.
+const STUCK: Duration = Duration::from_millis(20);
 /// A batch takes as many lanes as have so many transactions waiting, and not more than so many lanes. At
 /// least one transaction of each is run.
 const ENOUGH: usize = 64;
@@ -26,9 +30,16 @@ const LANES: usize = 32;
 
 pub type Job = (Queued, Mode);
 
+/// A single transaction that runs.
+pub struct Single {
+    pub job: Job,
+    pub begun: Instant,
+}
+
 /// What a connection does next.
 pub enum Next {
-    One(Job),
+    /// Whoever has run it calls `end_single`.
+    One(Box<Single>),
     /// A batch of these lanes. Whoever runs it calls `end_batch`.
     Lanes(Vec<Lane>),
 }
@@ -39,6 +50,14 @@ pub struct Queues {
     work: Condvar,
 }
 
+/// The single transactions that run.
+#[derive(Default)]
+struct Singles {
+    begun: Vec<Instant>,
+    /// How many may run at the same time. None if it does not matter.
+    at_once: Option<usize>,
+}
+
 #[derive(Default)]
 struct Waiting {
     singles: VecDeque<Job>,
@@ -47,11 +66,13 @@ struct Waiting {
     ready: VecDeque<Lane>,
     /// How many transactions wait in lanes.
     in_lanes: usize,
-    /// How many batches run.
+    /// How many batches run, and when the last one began.
     batches: usize,
+    batch_begun: Option<Instant>,
+    running: Singles,
     /// Single transactions and batches take turns.
     single_is_next: bool,
-    /// A thread waits for the moment at which one more batch may begin.
+    /// A thread waits for the moment at which one more may begin.
     watched: bool,
     closed: bool,
 }
@@ -90,9 +111,11 @@ impl Queues {
         self.work.notify_one();
     }
 
-    /// Waits for something to do. None once the store is closed and nothing is left.
-    pub fn next(&self) -> Option<Next> {
+    /// Waits for something to do. None once the store is closed and nothing is left. So many single transactions may run
+    /// at the same time.
+    pub fn next(&self, at_once: Option<usize>) -> Option<Next> {
         let mut waiting = self.lock();
+        waiting.running.at_once = at_once;
         loop {
             if let Some(next) = self.take(&mut waiting) {
                 return Some(next);
@@ -100,7 +123,7 @@ impl Queues {
             if waiting.closed {
                 return None;
             }
-            waiting = match waiting.until_one_more() {
+            waiting = match waiting.until_next(Instant::now()) {
                 Some(pause) if !waiting.watched => {
                     waiting.watched = true;
                     let woken = self.work.wait_timeout(waiting, pause);
@@ -120,22 +143,22 @@ impl Queues {
     pub fn next_within(&self, pause: Duration) -> Option<Next> {
         let waiting = self.lock();
         let woken = self.work.wait_timeout_while(waiting, pause, |waiting| {
-            !waiting.closed && waiting.singles.is_empty() && !waiting.may_begin()
+            !waiting.closed && !waiting.has_next()
         });
         let (mut waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
         self.take(&mut waiting)
     }
 
     fn take(&self, waiting: &mut Waiting) -> Option<Next> {
-        let next = waiting.take()?;
+        let next = waiting.take(Instant::now())?;
         self.wake_another(waiting);
         Some(next)
     }
 
     /// One notification may stand for more than one thing to do, or for the need to watch.
     fn wake_another(&self, waiting: &Waiting) {
-        let unwatched = !waiting.watched && !waiting.ready.is_empty();
-        if unwatched || waiting.has_more() {
+        let next = waiting.until_next(Instant::now());
+        if next.is_some_and(|pause| pause.is_zero() || !waiting.watched) {
             self.work.notify_one();
         }
     }
@@ -152,6 +175,11 @@ impl Queues {
     pub fn push_alone(&self, queued: Queued) {
         self.lock().singles.push_back((queued, Mode::Write));
         self.work.notify_one();
+    }
+
+    /// Another single transaction may begin. Whoever ends one looks for what is next.
+    pub fn end_single(&self, begun: Instant) {
+        self.lock().running.end(begun);
     }
 
     /// Ends a batch. Other connections may begin one, and run these lanes.
@@ -209,7 +237,7 @@ impl Waiting {
     fn push(&mut self, queued: Queued, mode: Mode) -> bool {
         let Some(lane) = queued.lane.filter(|_| mode == Mode::Write) else {
             self.singles.push_back((queued, mode));
-            return true;
+            return self.has_next() || !self.watched;
         };
         self.in_lanes += 1;
         let line = self.lanes.entry(lane).or_default();
@@ -218,7 +246,7 @@ impl Waiting {
             return false;
         }
         self.ready.push_back(lane);
-        self.may_begin() || !self.watched
+        self.has_next() || !self.watched
     }
 
     fn put_back(&mut self, queued: Queued, mode: Mode) {
@@ -234,15 +262,19 @@ impl Waiting {
         }
     }
 
-    fn take(&mut self) -> Option<Next> {
-        let begins = self.may_begin();
-        if !begins || self.single_is_next {
+    fn take(&mut self, now: Instant) -> Option<Next> {
+        let is_now = |pause: Option<Duration>| pause.is_some_and(|pause| pause.is_zero());
+        let begins = is_now(self.until_batch(now));
+        let runs = is_now(self.until_single(now));
+        if runs && (!begins || self.single_is_next) {
             self.single_is_next = false;
-            if let Some(job) = self.singles.pop_front() {
-                return Some(Next::One(job));
-            }
+            let job = self.singles.pop_front()?;
+            self.running.begun.push(now);
+            let single = Single { job, begun: now };
+            return Some(Next::One(Box::new(single)));
         }
         begins.then(|| {
+            self.batch_begun = Some(now);
             self.single_is_next = true;
             Next::Lanes(self.take_lanes())
         })
@@ -278,23 +310,32 @@ impl Waiting {
         }
     }
 
-    fn has_more(&self) -> bool {
-        !self.singles.is_empty() || self.may_begin()
+    /// How long until something that waits may be taken. None if nothing waits.
+    fn until_next(&self, now: Instant) -> Option<Duration> {
+        let (single, batch) = (self.until_single(now), self.until_batch(now));
+        single.into_iter().chain(batch).min()
     }
 
-    /// Whether a batch may begin now.
-    fn may_begin(&self) -> bool {
-        match self.until_one_more() {
-            None => !self.ready.is_empty(),
-            Some(pause) => pause.is_zero(),
-        }
+    fn has_next(&self) -> bool {
+        let next = self.until_next(Instant::now());
+        next.is_some_and(|pause| pause.is_zero())
     }
 
-    /// How long the next lane still waits for the batches that run. None if it does not have to.
-    fn until_one_more(&self) -> Option<Duration> {
-        let next = self.lanes.get(self.ready.front()?)?.waiting.front()?;
+    fn until_single(&self, now: Instant) -> Option<Duration> {
+        let waits = !self.singles.is_empty();
+        waits.then(|| match self.closed {
+            true => Duration::ZERO,
+            false => self.running.until_one_more(now),
+        })
+    }
+
+    /// How long the next lane still waits for the batches that run.
+    fn until_batch(&self, now: Instant) -> Option<Duration> {
+        self.ready.front()?;
         let waits = self.batches >= BATCHES && !self.closed;
-        waits.then(|| PATIENCE.saturating_sub(next.since.elapsed()))
+        let begun = self.batch_begun.filter(|_| waits);
+        let since = begun.map(|begun| now.saturating_duration_since(begun));
+        Some(since.map_or(Duration::ZERO, |since| PATIENCE.saturating_sub(since)))
     }
 
     fn drain(&mut self, before: Instant) -> Vec<Queued> {
@@ -320,15 +361,35 @@ impl Waiting {
     }
 }
 
+impl Singles {
+    fn end(&mut self, begun: Instant) {
+        if let Some(place) = self.begun.iter().position(|other| *other == begun) {
+            self.begun.swap_remove(place);
+        }
+    }
+
+    fn until_one_more(&self, now: Instant) -> Duration {
+        let Some(at_once) = self.at_once else {
+            return Duration::ZERO;
+        };
+        let left = |begun: &Instant| STUCK.saturating_sub(now.saturating_duration_since(*begun));
+        let busy = self.begun.iter().map(left).filter(|left| !left.is_zero());
+        match busy.clone().count() < at_once {
+            true => Duration::ZERO,
+            false => busy.min().unwrap_or_default(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::engine::deadline::Waiting;
+    use crate::store::engine::deadline;
     use crate::store::engine::work::{Function, Work};
 
     fn nothing() -> Queued {
         let (work, _) = Work::new(Function::new(|_| Ok::<_, StoreError>(())));
-        Queued::new(work, &Waiting::begin())
+        Queued::new(work, &deadline::Waiting::begin())
     }
 
     fn push(queues: &Queues, lane: Option<Lane>) {
@@ -337,7 +398,7 @@ mod tests {
 
     fn lanes(queues: &Queues) -> Option<Vec<Lane>> {
         match queues.next_within(Duration::ZERO)? {
-            Next::One(_) => Some(Vec::new()),
+            Next::One(..) => Some(Vec::new()),
             Next::Lanes(lanes) => Some(lanes),
         }
     }
@@ -381,6 +442,52 @@ mod tests {
         assert_eq!(queues.len(), 4 + 2);
     }
 
+    /// Takes a single transaction.
+    fn single(waiting: &mut Waiting, now: Instant) -> Option<Instant> {
+        match waiting.take(now)? {
+            Next::One(single) => Some(single.begun),
+            Next::Lanes(_) => panic!("a batch"),
+        }
+    }
+
+    #[test]
+    fn so_many_single_transactions_run_until_one_ends_or_is_stuck() {
+        let mut waiting = Waiting::default();
+        waiting.running.at_once = Some(2);
+        for _ in 0..6 {
+            waiting.push(nothing(), Mode::Read);
+        }
+        let begun = Instant::now();
+        let next = begun + STUCK / 4;
+        assert_eq!(single(&mut waiting, begun), Some(begun));
+        assert_eq!(single(&mut waiting, next), Some(next));
+        assert_eq!(single(&mut waiting, next), None);
+        assert_eq!(waiting.until_next(next), Some(STUCK - STUCK / 4));
+        waiting.running.end(next);
+        assert_eq!(single(&mut waiting, next), Some(next));
+        assert_eq!(single(&mut waiting, next), None);
+        assert_eq!(single(&mut waiting, begun + STUCK), Some(begun + STUCK));
+        assert_eq!(single(&mut waiting, begun + STUCK), None);
+        waiting.closed = true;
+        assert_eq!(single(&mut waiting, begun + STUCK), Some(begun + STUCK));
+        waiting.closed = false;
+        assert_eq!(single(&mut waiting, begun + STUCK), None);
+        waiting.running.at_once = None;
+        assert_eq!(single(&mut waiting, begun + STUCK), Some(begun + STUCK));
+    }
+
+    #[test]
+    fn a_batch_more_begins_when_none_has_begun_for_a_while() {
+        let mut waiting = Waiting::default();
+        let now = Instant::now();
+        for lane in 0..=BATCHES {
+            waiting.push(nothing().in_lane(Some(lane as Lane)), Mode::Write);
+            assert_eq!(waiting.take(now).is_some(), lane < BATCHES);
+        }
+        assert_eq!(waiting.until_next(now), Some(PATIENCE));
+        assert!(waiting.take(now + PATIENCE).is_some());
+    }
+
     #[test]
     fn what_waited_before_is_taken_out() {
         let queues = Queues::default();
@@ -406,10 +513,10 @@ mod tests {
         push(&queues, Some(1));
         push(&queues, None);
         queues.close();
-        assert!(queues.next().is_some() && queues.next().is_some());
+        assert!(queues.next(None).is_some() && queues.next(None).is_some());
         assert!(queues.take_from(1).is_some());
         queues.end_batch(&[1]);
-        assert!(queues.next().is_none());
+        assert!(queues.next(None).is_none());
         assert!(queues.is_over());
     }
 }
