@@ -42,7 +42,7 @@ const MAX_RESPONSE_BYTES: usize = 4 << 10;
 const MAX_BUFFER_BYTES: usize = 16 << 10;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// One host may have the endpoints of many accounts, and a handshake costs more than a delivery.
-const MAX_IDLE_PER_HOST: usize = 256;
+const MAX_IDLE_PER_HOST: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub struct OutboundSettings {

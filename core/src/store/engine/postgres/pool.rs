@@ -26,7 +26,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE_OF_ONE: Duration = Duration::from_secs(10);
 /// However few processors there are.
-const FEWEST_AT_ONCE: usize = 2;
+const FEWEST_READS: usize = 2;
 /// When the store is closed, threads that wait for a server that hangs are left behind after this time.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
@@ -40,8 +40,8 @@ pub struct Engine {
 struct Pool {
     connector: Connector,
     size: usize,
-    /// So many single transactions run at the same time on a server of this machine.
-    at_once_here: usize,
+    /// So many reads run at the same time on a server of this machine.
+    reads_here: usize,
     busy: AtomicUsize,
     queues: Queues,
     /// Asks one thread without a connection to connect. None once the store is closed.
@@ -65,7 +65,7 @@ impl Engine {
         let pool = Arc::new(Pool {
             connector: connector.clone(),
             size,
-            at_once_here: processors.max(FEWEST_AT_ONCE),
+            reads_here: processors.max(FEWEST_READS),
             busy: AtomicUsize::new(0),
             queues: Queues::default(),
             more: Mutex::new(Some(more)),
@@ -136,7 +136,7 @@ impl Pool {
         loop {
             if session.is_connected() {
                 pause = Some(Duration::ZERO);
-                let Some(next) = self.queues.next(self.at_once()) else {
+                let Some(next) = self.queues.next(self.reads_at_once()) else {
                     return;
                 };
                 self.run_next(&mut session, next);
@@ -156,9 +156,9 @@ impl Pool {
         }
     }
 
-    /// How many single transactions may run at the same time. Another machine has processors of its own.
-    fn at_once(&self) -> Option<usize> {
-        self.connector.is_here().then_some(self.at_once_here)
+    /// How many reads may run at the same time. Another machine has processors of its own.
+    fn reads_at_once(&self) -> Option<usize> {
+        self.connector.is_here().then_some(self.reads_here)
     }
 
     /// When no thread has a connection and somebody waits for an answer, it connects at once.
@@ -181,7 +181,9 @@ impl Pool {
             Next::One(single) => {
                 let (queued, mode) = single.job;
                 self.run(session, queued, mode);
-                self.queues.end_single(single.begun);
+                if let Some(begun) = single.read_begun {
+                    self.queues.end_read(begun);
+                }
             }
             Next::Lanes(lanes) => self.run_lanes(session, lanes),
         }

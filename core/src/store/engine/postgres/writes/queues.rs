@@ -4,8 +4,9 @@
 //! for each other's locks. A connection takes all lanes that are ready, and runs a bounded number of
 //! each in one database transaction. A lane with more than that goes to the end of the line.
 //!
-//! A database on this machine shares our processors. If more transactions run there than there are processors, those
-//! that answer requests wait for one, and nothing gets done sooner. So no more of them begin.
+//! A database on this machine shares our processors. If more reads run there than there are processors, the threads that
+//! answer requests wait for one, and no read ends sooner. So no more of them begin. Writes wait for locks and for the
+//! disk, and are not held back.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,7 @@ const QUEUE: usize = 20_000;
 const BATCHES: usize = 2;
 /// One more may begin when none has begun for so long: the server is far away, or a batch is stuck.
 const PATIENCE: Duration = Duration::from_millis(4);
-/// A single transaction that runs for so long waits for something else than a processor.
+/// A read that has run for so long is not counted any more: it may wait for a lock or for the disk, and others are short.
 const STUCK: Duration = Duration::from_millis(20);
 /// A batch takes as many lanes as have so many transactions waiting, and not more than so many lanes. At
 /// least one transaction of each is run.
@@ -30,15 +31,15 @@ const LANES: usize = 32;
 
 pub type Job = (Queued, Mode);
 
-/// A single transaction that runs.
+/// A transaction that runs by itself.
 pub struct Single {
     pub job: Job,
-    pub begun: Instant,
+    /// When it began, of a read. Whoever has run it calls `end_read`.
+    pub read_begun: Option<Instant>,
 }
 
 /// What a connection does next.
 pub enum Next {
-    /// Whoever has run it calls `end_single`.
     One(Box<Single>),
     /// A batch of these lanes. Whoever runs it calls `end_batch`.
     Lanes(Vec<Lane>),
@@ -50,9 +51,9 @@ pub struct Queues {
     work: Condvar,
 }
 
-/// The single transactions that run.
+/// The reads that run.
 #[derive(Default)]
-struct Singles {
+struct Reads {
     begun: Vec<Instant>,
     /// How many may run at the same time. None if it does not matter.
     at_once: Option<usize>,
@@ -60,7 +61,9 @@ struct Singles {
 
 #[derive(Default)]
 struct Waiting {
-    singles: VecDeque<Job>,
+    reads: VecDeque<Job>,
+    /// Writes that are in no lane.
+    writes: VecDeque<Job>,
     lanes: HashMap<Lane, Line>,
     /// Lanes in which something waits, and that no connection runs.
     ready: VecDeque<Lane>,
@@ -69,11 +72,11 @@ struct Waiting {
     /// How many batches run, and when the last one began.
     batches: usize,
     batch_begun: Option<Instant>,
-    running: Singles,
+    running: Reads,
     /// Single transactions and batches take turns.
     single_is_next: bool,
-    /// A thread waits for the moment at which one more may begin.
-    watched: bool,
+    /// A thread waits for this moment, at which one more may begin.
+    watched: Option<Instant>,
     closed: bool,
 }
 
@@ -111,11 +114,11 @@ impl Queues {
         self.work.notify_one();
     }
 
-    /// Waits for something to do. None once the store is closed and nothing is left. So many single transactions may run
-    /// at the same time.
-    pub fn next(&self, at_once: Option<usize>) -> Option<Next> {
+    /// Waits for something to do. None once the store is closed and nothing is left. So many reads may run at the same
+    /// time.
+    pub fn next(&self, reads_at_once: Option<usize>) -> Option<Next> {
         let mut waiting = self.lock();
-        waiting.running.at_once = at_once;
+        waiting.running.at_once = reads_at_once;
         loop {
             if let Some(next) = self.take(&mut waiting) {
                 return Some(next);
@@ -123,12 +126,14 @@ impl Queues {
             if waiting.closed {
                 return None;
             }
-            waiting = match waiting.until_next(Instant::now()) {
-                Some(pause) if !waiting.watched => {
-                    waiting.watched = true;
+            let now = Instant::now();
+            waiting = match waiting.until_next(now) {
+                Some(pause) if waiting.is_watched_too_late(now + pause) => {
+                    let mine = Some(now + pause);
+                    waiting.watched = mine;
                     let woken = self.work.wait_timeout(waiting, pause);
                     let (mut waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
-                    waiting.watched = false;
+                    waiting.watched = waiting.watched.filter(|_| waiting.watched != mine);
                     waiting
                 }
                 _ => self
@@ -143,7 +148,8 @@ impl Queues {
     pub fn next_within(&self, pause: Duration) -> Option<Next> {
         let waiting = self.lock();
         let woken = self.work.wait_timeout_while(waiting, pause, |waiting| {
-            !waiting.closed && !waiting.has_next()
+            let next = waiting.until_next(Instant::now());
+            !waiting.closed && next.is_none_or(|pause| !pause.is_zero())
         });
         let (mut waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
         self.take(&mut waiting)
@@ -157,8 +163,7 @@ impl Queues {
 
     /// One notification may stand for more than one thing to do, or for the need to watch.
     fn wake_another(&self, waiting: &Waiting) {
-        let next = waiting.until_next(Instant::now());
-        if next.is_some_and(|pause| pause.is_zero() || !waiting.watched) {
+        if waiting.wants_a_look() {
             self.work.notify_one();
         }
     }
@@ -173,12 +178,12 @@ impl Queues {
 
     /// Queues a transaction that has left its batch. It waits for a lock, so it is in no lane.
     pub fn push_alone(&self, queued: Queued) {
-        self.lock().singles.push_back((queued, Mode::Write));
+        self.lock().writes.push_back((queued, Mode::Write));
         self.work.notify_one();
     }
 
-    /// Another single transaction may begin. Whoever ends one looks for what is next.
-    pub fn end_single(&self, begun: Instant) {
+    /// Another read may begin. Whoever ends one looks for what is next.
+    pub fn end_read(&self, begun: Instant) {
         self.lock().running.end(begun);
     }
 
@@ -209,7 +214,7 @@ impl Queues {
     /// Whether something waits that is not in a lane that a connection runs.
     pub fn has_unclaimed(&self) -> bool {
         let waiting = self.lock();
-        !waiting.singles.is_empty() || !waiting.ready.is_empty()
+        waiting.singles() > 0 || !waiting.ready.is_empty()
     }
 
     /// Nothing is taken any more. What waits still runs.
@@ -230,14 +235,25 @@ impl Queues {
 
 impl Waiting {
     fn len(&self) -> usize {
-        self.singles.len() + self.in_lanes
+        self.singles() + self.in_lanes
+    }
+
+    fn singles(&self) -> usize {
+        self.reads.len() + self.writes.len()
+    }
+
+    fn singles_of(&mut self, mode: Mode) -> &mut VecDeque<Job> {
+        match mode {
+            Mode::Write => &mut self.writes,
+            Mode::Read | Mode::Snapshot => &mut self.reads,
+        }
     }
 
     /// Whether somebody should look at it.
     fn push(&mut self, queued: Queued, mode: Mode) -> bool {
         let Some(lane) = queued.lane.filter(|_| mode == Mode::Write) else {
-            self.singles.push_back((queued, mode));
-            return self.has_next() || !self.watched;
+            self.singles_of(mode).push_back((queued, mode));
+            return self.wants_a_look();
         };
         self.in_lanes += 1;
         let line = self.lanes.entry(lane).or_default();
@@ -246,12 +262,12 @@ impl Waiting {
             return false;
         }
         self.ready.push_back(lane);
-        self.has_next() || !self.watched
+        self.wants_a_look()
     }
 
     fn put_back(&mut self, queued: Queued, mode: Mode) {
         let Some(lane) = queued.lane.filter(|_| mode == Mode::Write) else {
-            self.singles.push_front((queued, mode));
+            self.singles_of(mode).push_front((queued, mode));
             return;
         };
         self.in_lanes += 1;
@@ -268,16 +284,30 @@ impl Waiting {
         let runs = is_now(self.until_single(now));
         if runs && (!begins || self.single_is_next) {
             self.single_is_next = false;
-            let job = self.singles.pop_front()?;
-            self.running.begun.push(now);
-            let single = Single { job, begun: now };
-            return Some(Next::One(Box::new(single)));
+            return self.take_single(now);
         }
         begins.then(|| {
             self.batch_begun = Some(now);
             self.single_is_next = true;
             Next::Lanes(self.take_lanes())
         })
+    }
+
+    /// The one that came first, of those that may begin.
+    fn take_single(&mut self, now: Instant) -> Option<Next> {
+        let came = |jobs: &VecDeque<Job>| jobs.front().map(|(queued, _)| queued.since);
+        let read = came(&self.reads).filter(|_| self.until_read(now) == Some(Duration::ZERO));
+        let is_read = match (read, came(&self.writes)) {
+            (Some(read), Some(write)) => read <= write,
+            (read, _) => read.is_some(),
+        };
+        let job = match is_read {
+            true => self.reads.pop_front()?,
+            false => self.writes.pop_front()?,
+        };
+        self.running.begun.extend(is_read.then_some(now));
+        let read_begun = is_read.then_some(now);
+        Some(Next::One(Box::new(Single { job, read_begun })))
     }
 
     /// Leaves some for the other batches that may begin.
@@ -316,13 +346,26 @@ impl Waiting {
         single.into_iter().chain(batch).min()
     }
 
-    fn has_next(&self) -> bool {
-        let next = self.until_next(Instant::now());
-        next.is_some_and(|pause| pause.is_zero())
+    /// Whether a thread should take what is next, or watch for it.
+    fn wants_a_look(&self) -> bool {
+        let now = Instant::now();
+        let next = self.until_next(now);
+        next.is_some_and(|pause| pause.is_zero() || self.is_watched_too_late(now + pause))
+    }
+
+    fn is_watched_too_late(&self, due: Instant) -> bool {
+        self.watched.is_none_or(|watched| due < watched)
     }
 
     fn until_single(&self, now: Instant) -> Option<Duration> {
-        let waits = !self.singles.is_empty();
+        match self.writes.is_empty() {
+            true => self.until_read(now),
+            false => Some(Duration::ZERO),
+        }
+    }
+
+    fn until_read(&self, now: Instant) -> Option<Duration> {
+        let waits = !self.reads.is_empty();
         waits.then(|| match self.closed {
             true => Duration::ZERO,
             false => self.running.until_one_more(now),
@@ -340,11 +383,13 @@ impl Waiting {
 
     fn drain(&mut self, before: Instant) -> Vec<Queued> {
         let mut drained = Vec::new();
-        let (old, rest): (VecDeque<_>, _) = std::mem::take(&mut self.singles)
-            .into_iter()
-            .partition(|(queued, _)| queued.since <= before);
-        self.singles = rest;
-        drained.extend(old.into_iter().map(|(queued, _)| queued));
+        for singles in [&mut self.reads, &mut self.writes] {
+            let (old, rest): (VecDeque<_>, _) = std::mem::take(singles)
+                .into_iter()
+                .partition(|(queued, _)| queued.since <= before);
+            *singles = rest;
+            drained.extend(old.into_iter().map(|(queued, _)| queued));
+        }
         for line in self.lanes.values_mut() {
             let (old, rest): (VecDeque<_>, _) = std::mem::take(&mut line.waiting)
                 .into_iter()
@@ -361,7 +406,7 @@ impl Waiting {
     }
 }
 
-impl Singles {
+impl Reads {
     fn end(&mut self, begun: Instant) {
         if let Some(place) = self.begun.iter().position(|other| *other == begun) {
             self.begun.swap_remove(place);
@@ -442,16 +487,20 @@ mod tests {
         assert_eq!(queues.len(), 4 + 2);
     }
 
-    /// Takes a single transaction.
-    fn single(waiting: &mut Waiting, now: Instant) -> Option<Instant> {
+    /// Takes a single transaction, and tells when it began if it is a read.
+    fn taken(waiting: &mut Waiting, now: Instant) -> Option<Option<Instant>> {
         match waiting.take(now)? {
-            Next::One(single) => Some(single.begun),
+            Next::One(single) => Some(single.read_begun),
             Next::Lanes(_) => panic!("a batch"),
         }
     }
 
+    fn read(waiting: &mut Waiting, now: Instant) -> Option<Instant> {
+        taken(waiting, now).flatten()
+    }
+
     #[test]
-    fn so_many_single_transactions_run_until_one_ends_or_is_stuck() {
+    fn so_many_reads_run_until_one_ends_or_is_stuck() {
         let mut waiting = Waiting::default();
         waiting.running.at_once = Some(2);
         for _ in 0..6 {
@@ -459,21 +508,62 @@ mod tests {
         }
         let begun = Instant::now();
         let next = begun + STUCK / 4;
-        assert_eq!(single(&mut waiting, begun), Some(begun));
-        assert_eq!(single(&mut waiting, next), Some(next));
-        assert_eq!(single(&mut waiting, next), None);
+        assert_eq!(read(&mut waiting, begun), Some(begun));
+        assert_eq!(read(&mut waiting, next), Some(next));
+        assert_eq!(read(&mut waiting, next), None);
         assert_eq!(waiting.until_next(next), Some(STUCK - STUCK / 4));
         waiting.running.end(next);
-        assert_eq!(single(&mut waiting, next), Some(next));
-        assert_eq!(single(&mut waiting, next), None);
-        assert_eq!(single(&mut waiting, begun + STUCK), Some(begun + STUCK));
-        assert_eq!(single(&mut waiting, begun + STUCK), None);
+        assert_eq!(read(&mut waiting, next), Some(next));
+        assert_eq!(read(&mut waiting, next), None);
+        assert_eq!(read(&mut waiting, begun + STUCK), Some(begun + STUCK));
+        assert_eq!(read(&mut waiting, begun + STUCK), None);
         waiting.closed = true;
-        assert_eq!(single(&mut waiting, begun + STUCK), Some(begun + STUCK));
+        assert_eq!(read(&mut waiting, begun + STUCK), Some(begun + STUCK));
         waiting.closed = false;
-        assert_eq!(single(&mut waiting, begun + STUCK), None);
+        assert_eq!(read(&mut waiting, begun + STUCK), None);
         waiting.running.at_once = None;
-        assert_eq!(single(&mut waiting, begun + STUCK), Some(begun + STUCK));
+        assert_eq!(read(&mut waiting, begun + STUCK), Some(begun + STUCK));
+    }
+
+    #[test]
+    fn writes_are_not_held_back_by_reads_that_may_not_begin() {
+        let mut waiting = Waiting::default();
+        waiting.running.at_once = Some(1);
+        for mode in [Mode::Read, Mode::Snapshot, Mode::Write, Mode::Write] {
+            waiting.push(nothing(), mode);
+        }
+        let now = Instant::now();
+        let begun = [Some(now), None, None].map(Some);
+        assert_eq!(begun, [(); 3].map(|()| taken(&mut waiting, now)));
+        assert_eq!(taken(&mut waiting, now), None);
+        assert_eq!(waiting.len(), 1);
+    }
+
+    #[test]
+    fn who_came_first_is_first_among_reads_and_writes() {
+        let mut waiting = Waiting::default();
+        for mode in [Mode::Write, Mode::Read, Mode::Write] {
+            waiting.push(nothing(), mode);
+        }
+        let now = Instant::now();
+        let begun = [None, Some(now), None].map(Some);
+        assert_eq!(begun, [(); 3].map(|()| taken(&mut waiting, now)));
+    }
+
+    /// What has begun "later" has not run for any time yet, however slow the test is.
+    #[test]
+    fn somebody_watches_for_what_may_begin_first() {
+        let mut waiting = Waiting::default();
+        let later = Instant::now() + Duration::from_secs(3_600);
+        waiting.running.at_once = Some(1);
+        waiting.running.begun = vec![later];
+        waiting.batches = BATCHES;
+        waiting.batch_begun = Some(later);
+        assert!(waiting.push(nothing(), Mode::Read), "nobody watches");
+        waiting.watched = Some(later);
+        assert!(waiting.push(nothing().in_lane(Some(1)), Mode::Write));
+        waiting.watched = Some(Instant::now());
+        assert!(!waiting.push(nothing().in_lane(Some(2)), Mode::Write));
     }
 
     #[test]
