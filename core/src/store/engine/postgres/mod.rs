@@ -26,6 +26,7 @@ use metrics::counter;
 
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::postgres::connect::connector::Connector;
+use crate::store::engine::postgres::writes::queues::Turn;
 use crate::store::engine::work::{Outcome, Queued, Work};
 use crate::store::engine::{StoreError, Tx};
 
@@ -57,6 +58,7 @@ fn transact(
     session: &mut Session,
     queued: &mut Queued,
     mode: Mode,
+    turn: &mut Turn<'_>,
     reconnects: bool,
 ) -> Result<(), StoreError> {
     let (work, deadline) = (&mut queued.work, queued.deadline);
@@ -64,7 +66,7 @@ fn transact(
     loop {
         tries += 1;
         let connected = session.is_connected();
-        let error = match try_once(session, work, mode, deadline) {
+        let error = match try_once(session, work, mode, turn, deadline) {
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
@@ -97,6 +99,7 @@ fn try_once(
     session: &mut Session,
     work: &mut Work,
     mode: Mode,
+    turn: &mut Turn<'_>,
     deadline: Option<Instant>,
 ) -> Result<(), StoreError> {
     // If there is no connection, an earlier try is no answer.
@@ -108,7 +111,10 @@ fn try_once(
         return Err(error);
     }
     match (mode, outcome) {
-        (Mode::Write, Outcome::Commit) => session.commit(),
+        (Mode::Write, Outcome::Commit) => {
+            turn.end();
+            session.commit()
+        }
         (Mode::Write, Outcome::RollBack) => {
             session.roll_back();
             Ok(())
@@ -129,6 +135,7 @@ pub fn pending_migrations(url: &str, migrations: &[Migration]) -> Result<usize, 
 mod tests {
     use super::*;
     use crate::store::engine::Waiting;
+    use crate::store::engine::postgres::writes::queues::Queues;
     use crate::store::engine::work::{Fault, Function};
 
     /// It was refused for what another transaction of its batch had written, and which was never committed.
@@ -141,7 +148,9 @@ mod tests {
         queued.work.run(&mut Tx::sqlite(&connection));
         let nobody = Connector::new("postgres://legwork@127.0.0.1:1/legwork").unwrap();
         let mut session = Session::new(nobody).unwrap();
-        let error = transact(&mut session, &mut queued, Mode::Write, false).unwrap_err();
+        let queues = Queues::default();
+        let (mode, mut turn) = (Mode::Write, queues.turn(None));
+        let error = transact(&mut session, &mut queued, mode, &mut turn, false).unwrap_err();
         queued.work.answer(Err(error));
         let answered = answer.try_recv().unwrap();
         assert!(matches!(

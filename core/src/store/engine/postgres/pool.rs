@@ -15,7 +15,7 @@ use crate::store::engine::postgres::connect::connector::Connector;
 use crate::store::engine::postgres::connect::pooler;
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::writes::batch::{Batch, Outcome};
-use crate::store::engine::postgres::writes::queues::{Next, Queues};
+use crate::store::engine::postgres::writes::queues::{Next, Queues, Turn};
 use crate::store::engine::postgres::{Mode, migrating, transact};
 use crate::store::engine::work::{Lane, Queued};
 use crate::store::engine::{Load, StoreError};
@@ -26,7 +26,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE_OF_ONE: Duration = Duration::from_secs(10);
 /// However few processors there are.
-const FEWEST_READS: usize = 2;
+const FEWEST_AT_ONCE: usize = 2;
 /// When the store is closed, threads that wait for a server that hangs are left behind after this time.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
@@ -40,8 +40,8 @@ pub struct Engine {
 struct Pool {
     connector: Connector,
     size: usize,
-    /// So many reads run at the same time on a server of this machine.
-    reads_here: usize,
+    /// So many single transactions run at the same time on a server of this machine.
+    at_once_here: usize,
     busy: AtomicUsize,
     queues: Queues,
     /// Asks one thread without a connection to connect. None once the store is closed.
@@ -65,7 +65,7 @@ impl Engine {
         let pool = Arc::new(Pool {
             connector: connector.clone(),
             size,
-            reads_here: processors.max(FEWEST_READS),
+            at_once_here: processors.max(FEWEST_AT_ONCE),
             busy: AtomicUsize::new(0),
             queues: Queues::default(),
             more: Mutex::new(Some(more)),
@@ -136,7 +136,7 @@ impl Pool {
         loop {
             if session.is_connected() {
                 pause = Some(Duration::ZERO);
-                let Some(next) = self.queues.next(self.reads_at_once()) else {
+                let Some(next) = self.queues.next(self.at_once()) else {
                     return;
                 };
                 self.run_next(&mut session, next);
@@ -156,9 +156,9 @@ impl Pool {
         }
     }
 
-    /// How many reads may run at the same time. Another machine has processors of its own.
-    fn reads_at_once(&self) -> Option<usize> {
-        self.connector.is_here().then_some(self.reads_here)
+    /// How many single transactions may run at the same time. Another machine has processors of its own.
+    fn at_once(&self) -> Option<usize> {
+        self.connector.is_here().then_some(self.at_once_here)
     }
 
     /// When no thread has a connection and somebody waits for an answer, it connects at once.
@@ -180,10 +180,8 @@ impl Pool {
         match next {
             Next::One(single) => {
                 let (queued, mode) = single.job;
-                self.run(session, queued, mode);
-                if let Some(begun) = single.read_begun {
-                    self.queues.end_read(begun);
-                }
+                let turn = self.queues.turn(Some(single.begun));
+                self.run(session, queued, mode, turn);
             }
             Next::Lanes(lanes) => self.run_lanes(session, lanes),
         }
@@ -208,13 +206,13 @@ impl Pool {
         }
     }
 
-    fn run(&self, session: &mut Session, queued: Queued, mode: Mode) {
+    fn run(&self, session: &mut Session, queued: Queued, mode: Mode, mut turn: Turn<'_>) {
         let Some(mut queued) = queued.taken() else {
             return;
         };
         // If its connection turns out to be lost, another thread may have one.
         let gives_back = !queued.returned && self.connector.connected() > 1;
-        let committed = transact(session, &mut queued, mode, !gives_back);
+        let committed = transact(session, &mut queued, mode, &mut turn, !gives_back);
         match committed {
             Err(error) if gives_back && session.lost_before_commit() => {
                 self.give_back(queued, mode, error);
@@ -247,7 +245,7 @@ impl Pool {
         let (kept, free): (Vec<Lane>, Vec<Lane>) = lanes.into_iter().partition(is_kept);
         self.queues.end_batch(&free);
         for queued in alone {
-            self.run(session, queued, Mode::Write);
+            self.run(session, queued, Mode::Write, self.queues.turn(None));
         }
         self.queues.release(&kept);
         if !session.is_connected() {

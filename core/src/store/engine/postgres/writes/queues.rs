@@ -4,9 +4,9 @@
 //! for each other's locks. A connection takes all lanes that are ready, and runs a bounded number of
 //! each in one database transaction. A lane with more than that goes to the end of the line.
 //!
-//! A database on this machine shares our processors. If more reads run there than there are processors, the threads that
-//! answer requests wait for one, and no read ends sooner. So no more of them begin. Writes wait for locks and for the
-//! disk, and are not held back.
+//! A database on this machine shares our processors. If more single transactions run there than there are processors, the
+//! threads that answer requests wait for one, and no transaction ends sooner. So no more of them begin. One that only
+//! waits for its commit uses no processor, and one that runs for long waits for something else: neither is counted.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,8 @@ const QUEUE: usize = 20_000;
 const BATCHES: usize = 2;
 /// One more may begin when none has begun for so long: the server is far away, or a batch is stuck.
 const PATIENCE: Duration = Duration::from_millis(4);
-/// A read that has run for so long is not counted any more: it may wait for a lock or for the disk, and others are short.
+/// A single transaction that has run for so long is not counted any more: it may wait for a lock or for the disk, and others
+/// are short.
 const STUCK: Duration = Duration::from_millis(20);
 /// A batch takes as many lanes as have so many transactions waiting, and not more than so many lanes. At
 /// least one transaction of each is run.
@@ -31,11 +32,36 @@ const LANES: usize = 32;
 
 pub type Job = (Queued, Mode);
 
-/// A transaction that runs by itself.
+/// A transaction that runs by itself. Whoever runs it takes a turn for it.
 pub struct Single {
     pub job: Job,
-    /// When it began, of a read. Whoever has run it calls `end_read`.
-    pub read_begun: Option<Instant>,
+    pub begun: Instant,
+}
+
+/// A single transaction is counted until this is dropped, or ended before.
+pub struct Turn<'a> {
+    queues: &'a Queues,
+    begun: Option<Instant>,
+}
+
+impl Turn<'_> {
+    /// Another one may begin, and some other thread looks for it.
+    pub fn end(&mut self) {
+        if let Some(begun) = self.begun.take() {
+            let mut waiting = self.queues.lock();
+            waiting.running.end(begun);
+            self.queues.wake_another(&waiting);
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    /// This thread looks for what is next.
+    fn drop(&mut self) {
+        if let Some(begun) = self.begun {
+            self.queues.lock().running.end(begun);
+        }
+    }
 }
 
 /// What a connection does next.
@@ -51,9 +77,9 @@ pub struct Queues {
     work: Condvar,
 }
 
-/// The reads that run.
+/// The single transactions that run.
 #[derive(Default)]
-struct Reads {
+struct Singles {
     begun: Vec<Instant>,
     /// How many may run at the same time. None if it does not matter.
     at_once: Option<usize>,
@@ -61,9 +87,7 @@ struct Reads {
 
 #[derive(Default)]
 struct Waiting {
-    reads: VecDeque<Job>,
-    /// Writes that are in no lane.
-    writes: VecDeque<Job>,
+    singles: VecDeque<Job>,
     lanes: HashMap<Lane, Line>,
     /// Lanes in which something waits, and that no connection runs.
     ready: VecDeque<Lane>,
@@ -72,7 +96,7 @@ struct Waiting {
     /// How many batches run, and when the last one began.
     batches: usize,
     batch_begun: Option<Instant>,
-    running: Reads,
+    running: Singles,
     /// Single transactions and batches take turns.
     single_is_next: bool,
     /// A thread waits for this moment, at which one more may begin.
@@ -114,11 +138,11 @@ impl Queues {
         self.work.notify_one();
     }
 
-    /// Waits for something to do. None once the store is closed and nothing is left. So many reads may run at the same
-    /// time.
-    pub fn next(&self, reads_at_once: Option<usize>) -> Option<Next> {
+    /// Waits for something to do. None once the store is closed and nothing is left. So many single transactions may run
+    /// at the same time.
+    pub fn next(&self, at_once: Option<usize>) -> Option<Next> {
         let mut waiting = self.lock();
-        waiting.running.at_once = reads_at_once;
+        waiting.running.at_once = at_once;
         loop {
             if let Some(next) = self.take(&mut waiting) {
                 return Some(next);
@@ -178,13 +202,16 @@ impl Queues {
 
     /// Queues a transaction that has left its batch. It waits for a lock, so it is in no lane.
     pub fn push_alone(&self, queued: Queued) {
-        self.lock().writes.push_back((queued, Mode::Write));
+        self.lock().singles.push_back((queued, Mode::Write));
         self.work.notify_one();
     }
 
-    /// Another read may begin. Whoever ends one looks for what is next.
-    pub fn end_read(&self, begun: Instant) {
-        self.lock().running.end(begun);
+    /// The turn of a single transaction that was taken. One that nothing counts has none.
+    pub fn turn(&self, begun: Option<Instant>) -> Turn<'_> {
+        Turn {
+            queues: self,
+            begun,
+        }
     }
 
     /// Ends a batch. Other connections may begin one, and run these lanes.
@@ -214,7 +241,7 @@ impl Queues {
     /// Whether something waits that is not in a lane that a connection runs.
     pub fn has_unclaimed(&self) -> bool {
         let waiting = self.lock();
-        waiting.singles() > 0 || !waiting.ready.is_empty()
+        !waiting.singles.is_empty() || !waiting.ready.is_empty()
     }
 
     /// Nothing is taken any more. What waits still runs.
@@ -235,24 +262,13 @@ impl Queues {
 
 impl Waiting {
     fn len(&self) -> usize {
-        self.singles() + self.in_lanes
-    }
-
-    fn singles(&self) -> usize {
-        self.reads.len() + self.writes.len()
-    }
-
-    fn singles_of(&mut self, mode: Mode) -> &mut VecDeque<Job> {
-        match mode {
-            Mode::Write => &mut self.writes,
-            Mode::Read | Mode::Snapshot => &mut self.reads,
-        }
+        self.singles.len() + self.in_lanes
     }
 
     /// Whether somebody should look at it.
     fn push(&mut self, queued: Queued, mode: Mode) -> bool {
         let Some(lane) = queued.lane.filter(|_| mode == Mode::Write) else {
-            self.singles_of(mode).push_back((queued, mode));
+            self.singles.push_back((queued, mode));
             return self.wants_a_look();
         };
         self.in_lanes += 1;
@@ -267,7 +283,7 @@ impl Waiting {
 
     fn put_back(&mut self, queued: Queued, mode: Mode) {
         let Some(lane) = queued.lane.filter(|_| mode == Mode::Write) else {
-            self.singles_of(mode).push_front((queued, mode));
+            self.singles.push_front((queued, mode));
             return;
         };
         self.in_lanes += 1;
@@ -284,30 +300,15 @@ impl Waiting {
         let runs = is_now(self.until_single(now));
         if runs && (!begins || self.single_is_next) {
             self.single_is_next = false;
-            return self.take_single(now);
+            let job = self.singles.pop_front()?;
+            self.running.begun.push(now);
+            return Some(Next::One(Box::new(Single { job, begun: now })));
         }
         begins.then(|| {
             self.batch_begun = Some(now);
             self.single_is_next = true;
             Next::Lanes(self.take_lanes())
         })
-    }
-
-    /// The one that came first, of those that may begin.
-    fn take_single(&mut self, now: Instant) -> Option<Next> {
-        let came = |jobs: &VecDeque<Job>| jobs.front().map(|(queued, _)| queued.since);
-        let read = came(&self.reads).filter(|_| self.until_read(now) == Some(Duration::ZERO));
-        let is_read = match (read, came(&self.writes)) {
-            (Some(read), Some(write)) => read <= write,
-            (read, _) => read.is_some(),
-        };
-        let job = match is_read {
-            true => self.reads.pop_front()?,
-            false => self.writes.pop_front()?,
-        };
-        self.running.begun.extend(is_read.then_some(now));
-        let read_begun = is_read.then_some(now);
-        Some(Next::One(Box::new(Single { job, read_begun })))
     }
 
     /// Leaves some for the other batches that may begin.
@@ -358,14 +359,7 @@ impl Waiting {
     }
 
     fn until_single(&self, now: Instant) -> Option<Duration> {
-        match self.writes.is_empty() {
-            true => self.until_read(now),
-            false => Some(Duration::ZERO),
-        }
-    }
-
-    fn until_read(&self, now: Instant) -> Option<Duration> {
-        let waits = !self.reads.is_empty();
+        let waits = !self.singles.is_empty();
         waits.then(|| match self.closed {
             true => Duration::ZERO,
             false => self.running.until_one_more(now),
@@ -383,13 +377,11 @@ impl Waiting {
 
     fn drain(&mut self, before: Instant) -> Vec<Queued> {
         let mut drained = Vec::new();
-        for singles in [&mut self.reads, &mut self.writes] {
-            let (old, rest): (VecDeque<_>, _) = std::mem::take(singles)
-                .into_iter()
-                .partition(|(queued, _)| queued.since <= before);
-            *singles = rest;
-            drained.extend(old.into_iter().map(|(queued, _)| queued));
-        }
+        let (old, rest): (VecDeque<_>, _) = std::mem::take(&mut self.singles)
+            .into_iter()
+            .partition(|(queued, _)| queued.since <= before);
+        self.singles = rest;
+        drained.extend(old.into_iter().map(|(queued, _)| queued));
         for line in self.lanes.values_mut() {
             let (old, rest): (VecDeque<_>, _) = std::mem::take(&mut line.waiting)
                 .into_iter()
@@ -406,7 +398,7 @@ impl Waiting {
     }
 }
 
-impl Reads {
+impl Singles {
     fn end(&mut self, begun: Instant) {
         if let Some(place) = self.begun.iter().position(|other| *other == begun) {
             self.begun.swap_remove(place);
@@ -487,67 +479,59 @@ mod tests {
         assert_eq!(queues.len(), 4 + 2);
     }
 
-    /// Takes a single transaction, and tells when it began if it is a read.
-    fn taken(waiting: &mut Waiting, now: Instant) -> Option<Option<Instant>> {
+    /// When the single transaction began that was taken.
+    fn begun(waiting: &mut Waiting, now: Instant) -> Option<Instant> {
         match waiting.take(now)? {
-            Next::One(single) => Some(single.read_begun),
+            Next::One(single) => Some(single.begun),
             Next::Lanes(_) => panic!("a batch"),
         }
     }
 
-    fn read(waiting: &mut Waiting, now: Instant) -> Option<Instant> {
-        taken(waiting, now).flatten()
-    }
-
     #[test]
-    fn so_many_reads_run_until_one_ends_or_is_stuck() {
+    fn so_many_single_transactions_run_until_one_ends_or_is_stuck() {
         let mut waiting = Waiting::default();
         waiting.running.at_once = Some(2);
-        for _ in 0..6 {
-            waiting.push(nothing(), Mode::Read);
+        for mode in [Mode::Read, Mode::Write, Mode::Snapshot].repeat(2) {
+            waiting.push(nothing(), mode);
         }
-        let begun = Instant::now();
-        let next = begun + STUCK / 4;
-        assert_eq!(read(&mut waiting, begun), Some(begun));
-        assert_eq!(read(&mut waiting, next), Some(next));
-        assert_eq!(read(&mut waiting, next), None);
+        let first = Instant::now();
+        let next = first + STUCK / 4;
+        assert_eq!(begun(&mut waiting, first), Some(first));
+        assert_eq!(begun(&mut waiting, next), Some(next));
+        assert_eq!(begun(&mut waiting, next), None);
         assert_eq!(waiting.until_next(next), Some(STUCK - STUCK / 4));
         waiting.running.end(next);
-        assert_eq!(read(&mut waiting, next), Some(next));
-        assert_eq!(read(&mut waiting, next), None);
-        assert_eq!(read(&mut waiting, begun + STUCK), Some(begun + STUCK));
-        assert_eq!(read(&mut waiting, begun + STUCK), None);
+        assert_eq!(begun(&mut waiting, next), Some(next));
+        assert_eq!(begun(&mut waiting, next), None);
+        assert_eq!(begun(&mut waiting, first + STUCK), Some(first + STUCK));
+        assert_eq!(begun(&mut waiting, first + STUCK), None);
         waiting.closed = true;
-        assert_eq!(read(&mut waiting, begun + STUCK), Some(begun + STUCK));
+        assert_eq!(begun(&mut waiting, first + STUCK), Some(first + STUCK));
         waiting.closed = false;
-        assert_eq!(read(&mut waiting, begun + STUCK), None);
+        assert_eq!(begun(&mut waiting, first + STUCK), None);
         waiting.running.at_once = None;
-        assert_eq!(read(&mut waiting, begun + STUCK), Some(begun + STUCK));
+        assert_eq!(begun(&mut waiting, first + STUCK), Some(first + STUCK));
     }
 
     #[test]
-    fn writes_are_not_held_back_by_reads_that_may_not_begin() {
-        let mut waiting = Waiting::default();
-        waiting.running.at_once = Some(1);
-        for mode in [Mode::Read, Mode::Snapshot, Mode::Write, Mode::Write] {
-            waiting.push(nothing(), mode);
-        }
-        let now = Instant::now();
-        let begun = [Some(now), None, None].map(Some);
-        assert_eq!(begun, [(); 3].map(|()| taken(&mut waiting, now)));
-        assert_eq!(taken(&mut waiting, now), None);
-        assert_eq!(waiting.len(), 1);
-    }
-
-    #[test]
-    fn who_came_first_is_first_among_reads_and_writes() {
-        let mut waiting = Waiting::default();
-        for mode in [Mode::Write, Mode::Read, Mode::Write] {
-            waiting.push(nothing(), mode);
-        }
-        let now = Instant::now();
-        let begun = [None, Some(now), None].map(Some);
-        assert_eq!(begun, [(); 3].map(|()| taken(&mut waiting, now)));
+    fn one_that_only_waits_for_its_commit_is_not_counted() {
+        let later = Instant::now() + Duration::from_secs(3_600);
+        let queues = Queues::default();
+        queues.lock().running = Singles {
+            begun: vec![later],
+            at_once: Some(1),
+        };
+        push(&queues, None);
+        let mut turn = queues.turn(Some(later));
+        assert_eq!(lanes(&queues), None);
+        turn.end();
+        assert_eq!(lanes(&queues), Some(Vec::new()));
+        queues.lock().running.begun = vec![later];
+        push(&queues, None);
+        drop(turn);
+        assert_eq!(lanes(&queues), None, "it had ended before");
+        drop(queues.turn(Some(later)));
+        assert_eq!(lanes(&queues), Some(Vec::new()));
     }
 
     /// What has begun "later" has not run for any time yet, however slow the test is.
