@@ -180,7 +180,7 @@ impl Pool {
         match next {
             Next::One(single) => {
                 let (queued, mode) = single.job;
-                let turn = self.queues.turn(Some(single.begun));
+                let turn = self.queues.turn(single.begun);
                 self.run(session, queued, mode, turn);
             }
             Next::Lanes(lanes) => self.run_lanes(session, lanes),

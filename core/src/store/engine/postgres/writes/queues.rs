@@ -6,7 +6,8 @@
 //!
 //! A database on this machine shares our processors. If more single transactions run there than there are processors, the
 //! threads that answer requests wait for one, and no transaction ends sooner. So no more of them begin. One that only
-//! waits for its commit uses no processor, and one that runs for long waits for something else: neither is counted.
+//! waits for its commit or for a lock uses no processor, and one that runs for long waits for something: they are not
+//! counted.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -35,7 +36,8 @@ pub type Job = (Queued, Mode);
 /// A transaction that runs by itself. Whoever runs it takes a turn for it.
 pub struct Single {
     pub job: Job,
-    pub begun: Instant,
+    /// None if it is not counted.
+    pub begun: Option<Instant>,
 }
 
 /// A single transaction is counted until this is dropped, or ended before.
@@ -301,8 +303,9 @@ impl Waiting {
         if runs && (!begins || self.single_is_next) {
             self.single_is_next = false;
             let job = self.singles.pop_front()?;
-            self.running.begun.push(now);
-            return Some(Next::One(Box::new(Single { job, begun: now })));
+            let begun = is_counted(&job).then_some(now);
+            self.running.begun.extend(begun);
+            return Some(Next::One(Box::new(Single { job, begun })));
         }
         begins.then(|| {
             self.batch_begun = Some(now);
@@ -359,10 +362,10 @@ impl Waiting {
     }
 
     fn until_single(&self, now: Instant) -> Option<Duration> {
-        let waits = !self.singles.is_empty();
-        waits.then(|| match self.closed {
-            true => Duration::ZERO,
-            false => self.running.until_one_more(now),
+        let next = self.singles.front()?;
+        Some(match is_counted(next) && !self.closed {
+            true => self.running.until_one_more(now),
+            false => Duration::ZERO,
         })
     }
 
@@ -396,6 +399,11 @@ impl Waiting {
         self.ready.retain(|lane| lanes.contains_key(lane));
         drained
     }
+}
+
+/// One of a lane has left its batch, because it would have had to wait for a lock.
+fn is_counted((queued, _): &Job) -> bool {
+    queued.lane.is_none()
 }
 
 impl Singles {
@@ -482,7 +490,7 @@ mod tests {
     /// When the single transaction began that was taken.
     fn begun(waiting: &mut Waiting, now: Instant) -> Option<Instant> {
         match waiting.take(now)? {
-            Next::One(single) => Some(single.begun),
+            Next::One(single) => single.begun,
             Next::Lanes(_) => panic!("a batch"),
         }
     }
@@ -511,6 +519,21 @@ mod tests {
         assert_eq!(begun(&mut waiting, first + STUCK), None);
         waiting.running.at_once = None;
         assert_eq!(begun(&mut waiting, first + STUCK), Some(first + STUCK));
+    }
+
+    #[test]
+    fn one_that_has_left_its_batch_is_not_counted() {
+        let later = Instant::now() + Duration::from_secs(3_600);
+        let queues = Queues::default();
+        queues.lock().running.at_once = Some(1);
+        queues.push_alone(nothing().in_lane(Some(1)));
+        let next = queues.next_within(Duration::ZERO);
+        assert!(matches!(next, Some(Next::One(single)) if single.begun.is_none()));
+        queues.lock().running.begun = vec![later];
+        queues.push_alone(nothing().in_lane(Some(1)));
+        assert_eq!(lanes(&queues), Some(Vec::new()));
+        push(&queues, None);
+        assert_eq!(lanes(&queues), None);
     }
 
     #[test]
