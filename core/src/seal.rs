@@ -8,11 +8,11 @@ mod keyring;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use sha2::{Digest, Sha256};
 
 use crate::ambient;
 use crate::domain::Secret;
 use crate::domain::accounts::api_key::hex;
+use crate::domain::sha256::Sha256;
 
 pub use audit_start::AUDIT_START_FILE;
 pub use key_file::{KEY_FILE, KeyError, KeyLock, KeySource};
@@ -32,10 +32,8 @@ pub fn open(secret: &Secret, sealed: &str) -> Result<String, Unsealable> {
 
 /// The key is not the stored hash of the secret, so a reader of the database cannot derive it.
 fn key_of(secret: &Secret) -> [u8; 32] {
-    Sha256::new_with_prefix(b"legwork seal v1\0")
-        .chain_update(secret.expose())
-        .finalize()
-        .into()
+    let hash = Sha256::new().with(b"legwork seal v1\0");
+    hash.with(secret.expose()).finish()
 }
 
 /// The key that seals secrets in the database. It comes from a setting or a file, so a copy of the
@@ -64,10 +62,8 @@ impl MasterKey {
 
     /// A name for the key that tells nothing about it.
     pub fn id(&self) -> String {
-        let hash = Sha256::new_with_prefix(b"legwork key id v1\0")
-            .chain_update(self.0)
-            .finalize();
-        hex(&hash[..8])
+        let hash = Sha256::new().with(b"legwork key id v1\0");
+        hex(&hash.with(self.0).finish()[..8])
     }
 
     /// `context` names the place of the value, such as `webhook_secret:acc_1`. A sealed value that

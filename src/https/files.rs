@@ -4,13 +4,12 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 use super::expiry::ExpiryWarning;
 use super::pair::{Pair, PairError};
 use super::{Certificates, Origin};
 use crate::ambient::Clock;
 use crate::domain::Timestamp;
+use crate::domain::sha256::Sha256;
 use crate::settings::CertificateFiles;
 use crate::shutdown::Shutdown;
 
@@ -165,11 +164,7 @@ impl Texts {
     fn hash(&self) -> [u8; 32] {
         let chain = Sha256::digest(&self.chain);
         let key = Sha256::digest(&self.key);
-        Sha256::new()
-            .chain_update(chain)
-            .chain_update(key)
-            .finalize()
-            .into()
+        Sha256::new().with(chain).with(key).finish()
     }
 }
 

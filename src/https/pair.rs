@@ -6,11 +6,11 @@ use std::sync::Arc;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use sha2::{Digest, Sha256};
 use x509_parser::extensions::GeneralName;
 use x509_parser::parse_x509_certificate;
 
 use crate::domain::Timestamp;
+use crate::domain::sha256::Sha256;
 use crate::tls;
 
 #[derive(Debug)]

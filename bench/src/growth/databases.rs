@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use legwork::store::{Location, Store, all_statements};
+use legwork::store::{Location, Store, all_statements, session_settings};
 use rusqlite::types::Value;
 use rusqlite::{Connection, StatementStatus, params_from_iter};
 use tempfile::TempDir;
@@ -184,9 +184,12 @@ fn on_postgres(database: &Database, sql: &str, values: &[String]) -> Result<Cost
         "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE measured({});",
         literals.join(", ")
     );
+    // As the service has it, but for as long as it takes.
+    let mut settings = session_settings();
+    settings.retain(|setting| !setting.contains("timeout"));
     let script = format!(
-        "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off;
-         PREPARE measured AS {sql}; {} ROLLBACK; DEALLOCATE measured;",
+        "{}; BEGIN; PREPARE measured AS {sql}; {} ROLLBACK; DEALLOCATE measured;",
+        settings.join("; "),
         execute.repeat(RUNS)
     );
     let answer = database.run(&script)?;

@@ -3,13 +3,13 @@
 use std::io::{Read, Seek};
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::keys::moment;
 use super::manifest::{FILES, FORMAT, Listed, MANIFEST, SIGNATURE, SUMS, VERSION, sums};
 use crate::archive::{ArchiveError, EntryData, read_archive};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::proofs::bundles::BundleKey;
+use crate::domain::sha256::Sha256;
 
 /// The entries that speak about the others are small.
 const MAX_TEXT_BYTES: u64 = 4 << 20;
@@ -196,7 +196,7 @@ impl EntryData for Seen {
     fn end(&mut self) -> Result<(), String> {
         let hash = std::mem::take(&mut self.hash);
         if let Some(entry) = self.entries.last_mut() {
-            entry.sha256 = hex(&hash.finalize());
+            entry.sha256 = hex(&hash.finish());
         }
         Ok(())
     }

@@ -4,7 +4,6 @@ use std::io;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use super::manifest::{
@@ -13,6 +12,7 @@ use super::manifest::{
 use crate::archive::{Modified, ZipWriter};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::proofs::bundles::BundleSigner;
+use crate::domain::sha256::Sha256;
 use crate::domain::{Proof, Timestamp};
 use crate::files::{FileKey, FileStream, Files, FilesError};
 use crate::records::{TaskRecord, file_name, pretty};
@@ -113,7 +113,7 @@ impl Writer {
         self.listed.push(Listed {
             name,
             bytes,
-            sha256: hex(&hash.finalize()),
+            sha256: hex(&hash.finish()),
         });
         send(&self.to, end.into()).await
     }

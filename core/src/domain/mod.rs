@@ -16,6 +16,7 @@ pub mod proofs;
 pub mod quotes;
 pub mod rules;
 pub mod second_factor;
+pub mod sha256;
 pub mod tasks;
 #[cfg(test)]
 pub mod testing;

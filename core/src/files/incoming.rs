@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sha2::{Digest, Sha256};
-
 use super::{FilesError, blocking};
 use crate::ambient;
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
+use crate::domain::sha256::Sha256;
 
 /// How much is buffered before it is hashed and written on a blocking thread.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -157,7 +156,7 @@ impl Incoming {
             spool: self.spool,
             file,
             size: self.size,
-            sha256: hex(&hash.finalize()),
+            sha256: hex(&hash.finish()),
         })
     }
 

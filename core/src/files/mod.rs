@@ -22,13 +22,13 @@ use folder::Folder;
 use futures_util::stream::BoxStream;
 use incoming::Space;
 use s3::S3;
-use sha2::{Digest, Sha256};
 use signature::Signatures;
 use tokio::sync::{AcquireError, Semaphore};
 
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::proofs::uploads::INCOMING_BYTES;
+use crate::domain::sha256::Sha256;
 
 pub use incoming::{Incoming, Received};
 pub use key::{FileKey, Prefix};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use ring::hmac;
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::FileKey;
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
+use crate::domain::sha256::Sha256;
 
 /// How long a signed URL is valid.
 pub const GOOD_FOR: Duration = Duration::from_secs(60 * 60);
@@ -48,7 +48,7 @@ impl SigningKeys {
         let key = |part: &str| {
             let (secret, from) = part.split_once('@').unwrap_or((part, "0"));
             let from = Timestamp::from_millis(from.parse().unwrap_or(0));
-            let key: [u8; 32] = Sha256::digest(secret).into();
+            let key = Sha256::digest(secret);
             (from, hmac::Key::new(hmac::HMAC_SHA256, &key))
         };
         Self(text.split(',').map(key).collect())

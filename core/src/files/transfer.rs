@@ -1,11 +1,11 @@
 //! Copies files from one place to another, and compares what arrived.
 
 use futures_util::StreamExt;
-use sha2::{Digest, Sha256};
 
 use super::{FileKey, Files, FilesError};
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
+use crate::domain::sha256::Sha256;
 
 /// Copies a file under the same key, unless it is there already, reads it back, and compares size and
 /// SHA-256. Returns its size; none if there is no such file to copy.
@@ -53,5 +53,5 @@ async fn sha256(files: &Files, key: FileKey, size: u64) -> Result<String, FilesE
     while let Some(chunk) = chunks.next().await {
         hash.update(&chunk?);
     }
-    Ok(hex(&hash.finalize()))
+    Ok(hex(&hash.finish()))
 }

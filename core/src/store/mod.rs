@@ -37,7 +37,7 @@ use crate::seal::Keyring;
 
 pub use engine::{
     Backup, BackupError, DatabaseServer, Location, Lookup, StoreError, Tx, Value,
-    background_within, watch_processors, within,
+    background_within, session_settings, watch_processors, within,
 };
 
 pub use accounts::api_keys::KeyHolder;

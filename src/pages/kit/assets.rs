@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use sha2::{Digest, Sha256};
 
 use crate::api::inside::Refused;
 use crate::domain::accounts::api_key::hex;
+use crate::domain::sha256::Sha256;
 
 /// Name, ending and text of each. A module comes after those that it imports.
 const SOURCES: &[(&str, &str, &str)] = &[
@@ -149,10 +149,10 @@ fn kept() -> impl Iterator<Item = &'static str> {
 /// The name of what this program serves to workers: another program may serve something else.
 pub fn release() -> &'static str {
     static RELEASE: LazyLock<String> = LazyLock::new(|| {
-        let mut all = Sha256::new_with_prefix(env!("CARGO_PKG_VERSION"));
+        let mut all = Sha256::new().with(env!("CARGO_PKG_VERSION"));
         all.update(SERVICE_WORKER);
         kept().for_each(|path| all.update(path));
-        hex(&all.finalize())[..16].to_owned()
+        hex(&all.finish())[..16].to_owned()
     });
     &RELEASE
 }

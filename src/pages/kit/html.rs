@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
+use memchr::memmem;
 
 use crate::api::inside::{Incoming, Refused};
 use crate::pages::kit::form::told;
@@ -28,7 +29,7 @@ const WRONG: &str = "<a class=\"wrong tap\" href=\"#";
 /// What is wrong with a form stands in the title, which a voice reads first; both languages have the word. Each link to a
 /// field begins with its label, which only the finished page has.
 fn told_first(page: String) -> String {
-    if !page.contains(PROBLEM) {
+    if memmem::find(page.as_bytes(), PROBLEM.as_bytes()).is_none() {
         return page;
     }
     let mut told = String::with_capacity(page.len() + 256);

@@ -1,9 +1,9 @@
 //! API keys: how they are generated, what is stored of them, and which environment they belong to.
 
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::domain::rules::TextRule;
+use crate::domain::sha256::Sha256;
 use crate::domain::string_enum::string_enum;
 use crate::domain::{AccountId, ApiKeyId, Timestamp};
 

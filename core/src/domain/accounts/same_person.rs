@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use ring::hmac;
 
 use crate::domain::accounts::api_key::hex;
 
@@ -46,9 +45,9 @@ pub fn address_mark(secret: &str, address: IpAddr) -> Option<String> {
     if tells_nothing {
         return None;
     }
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
-    mac.update(address.to_string().as_bytes());
-    Some(hex(&mac.finalize().into_bytes()[..16]))
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let mac = hmac::sign(&key, address.to_string().as_bytes());
+    Some(hex(&mac.as_ref()[..16]))
 }
 
 #[cfg(test)]

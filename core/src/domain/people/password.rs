@@ -1,8 +1,7 @@
 //! Which passwords people may choose. Every place where a password is set uses these rules.
 
-use sha2::{Digest, Sha256};
-
 use crate::domain::rules::TextRule;
+use crate::domain::sha256::Sha256;
 
 /// The first bytes of the SHA-256 of each of the 10,000 commonest passwords of eight or more
 /// characters, in lower case, sorted. The words are from a public count of leaked passwords. A hash

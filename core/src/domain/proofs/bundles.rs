@@ -5,10 +5,10 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
-use sha2::{Digest, Sha256};
 
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
+use crate::domain::sha256::Sha256;
 
 /// The only algorithm.
 pub const ALGORITHM: &str = "Ed25519";

@@ -3,9 +3,9 @@
 pub(super) mod mp4;
 
 use jpeg_encoder::{ColorType, Encoder};
-use sha2::{Digest, Sha256};
 
 use super::{JPEG, MP4, PNG, png::SIGNATURE, png::write_chunk};
+use crate::domain::sha256::Sha256;
 use crate::domain::tasks::ProofType;
 
 /// A file that `inspect` accepts as this kind, and its content type. The same seed gives the same
@@ -24,13 +24,8 @@ const QUALITY: u8 = 80;
 
 /// As many bytes as wanted, all of them from the seed.
 fn spread(seed: &[u8], length: usize) -> Vec<u8> {
-    let blocks = (0..length.div_ceil(32) as u32).flat_map(|number| {
-        let digest = Sha256::new()
-            .chain_update(seed)
-            .chain_update(number.to_be_bytes())
-            .finalize();
-        <[u8; 32]>::from(digest)
-    });
+    let blocks = (0..length.div_ceil(32) as u32)
+        .flat_map(|number| Sha256::new().with(seed).with(number.to_be_bytes()).finish());
     blocks.take(length).collect()
 }
 

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use hmac::{Hmac, KeyInit, Mac};
+use ring::hmac;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 
 use super::error::StripeError;
@@ -45,9 +44,7 @@ impl<'a> Signature<'a> {
     fn is_by(&self, secrets: &[Secret], body: &[u8]) -> bool {
         let mut right = Choice::from(0);
         for secret in secrets {
-            let Some(expected) = sign(secret, self.moment, body) else {
-                continue;
-            };
+            let expected = sign(secret, self.moment, body);
             for signature in &self.signatures {
                 right |= signature.as_bytes().ct_eq(expected.as_bytes());
             }
@@ -65,12 +62,13 @@ impl<'a> Signature<'a> {
     }
 }
 
-fn sign(secret: &Secret, moment: &str, body: &[u8]) -> Option<String> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).ok()?;
+fn sign(secret: &Secret, moment: &str, body: &[u8]) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
+    let mut mac = hmac::Context::with_key(&key);
     mac.update(moment.as_bytes());
     mac.update(b".");
     mac.update(body);
-    Some(hex(&mac.finalize().into_bytes()))
+    hex(mac.sign().as_ref())
 }
 
 /// Checks that an event is from Stripe and recent.

@@ -29,7 +29,7 @@ pub use backlog::watch_processors;
 pub use deadline::{background_within, within};
 pub use lookup::{KeptTable, Lookup};
 pub use migrate::Migration;
-pub use postgres::{DatabaseServer, Target};
+pub use postgres::{DatabaseServer, Target, session_settings};
 pub use sqlite::{Backup, BackupError, Source};
 pub use transfer::{Table, key_to_json};
 pub use tx::Tx;

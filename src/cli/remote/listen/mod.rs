@@ -7,11 +7,10 @@ mod memory;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use hmac::{Hmac, KeyInit, Mac};
 use legwork_client::{
     Client, Error, ErrorCode, Event, EventStream, EventType, News, StreamOptions,
 };
-use sha2::Sha256;
+use ring::hmac;
 
 use self::forward::{Delivered, Forward};
 use self::gaps::Listening;
@@ -85,11 +84,8 @@ fn secret(key: &str) -> String {
 }
 
 fn mac(key: &str, message: &[u8]) -> Vec<u8> {
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.as_bytes()) else {
-        unreachable!("HMAC takes keys of any length");
-    };
-    mac.update(message);
-    mac.finalize().into_bytes().to_vec()
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
+    hmac::sign(&key, message).as_ref().to_vec()
 }
 
 struct Listener {

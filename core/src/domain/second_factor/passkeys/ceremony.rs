@@ -1,13 +1,13 @@
 //! Checks what a browser sends: a new passkey, or the answer of one.
 
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::authenticator::{AuthenticatorData, PublicKey, attested};
 use super::{Challenge, MAX_CREDENTIAL_ID, RelyingParty, decoded, encoded};
 use crate::domain::Person;
 use crate::domain::second_factor::name_of;
+use crate::domain::sha256::Sha256;
 
 /// Bytes that are looked at. Real ones are a fraction of it.
 const MAX_CLIENT_DATA: usize = 4_096;

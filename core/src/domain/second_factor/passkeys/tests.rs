@@ -1,9 +1,9 @@
 use proptest::prelude::*;
-use sha2::{Digest, Sha256};
 
 use super::authenticator::{AuthenticatorData, attested};
 use super::cbor::{Item, Reader};
 use super::*;
+use crate::domain::sha256::Sha256;
 use crate::domain::{AccountId, WorkerId};
 
 #[path = "../../../../../tests/it/support/authenticator.rs"]

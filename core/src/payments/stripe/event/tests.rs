@@ -10,7 +10,7 @@ fn secret(text: &str) -> Secret {
 }
 
 fn signature(with: &str, moment: i64) -> String {
-    sign(&secret(with), &moment.to_string(), BODY).unwrap()
+    sign(&secret(with), &moment.to_string(), BODY)
 }
 
 fn header(with: &str, moment: i64) -> String {
@@ -28,7 +28,7 @@ fn the_signature_is_the_one_that_stripe_makes() {
     // Made with openssl dgst -sha256 -hmac whsec_a.
     let body = br#"{"id":"evt_1"}"#;
     assert_eq!(
-        sign(&secret("whsec_a"), "1763200000", body).unwrap(),
+        sign(&secret("whsec_a"), "1763200000", body),
         "d05b0769d21c70950131a57065f4a1e2d51a6d6ba4ca8ac07058c83886af3edb"
     );
 }

@@ -30,6 +30,7 @@ use crate::store::engine::postgres::writes::queues::Turn;
 use crate::store::engine::work::{Outcome, Queued, Work};
 use crate::store::engine::{StoreError, Tx};
 
+pub use connect::connector::session_settings;
 pub use connect::server::DatabaseServer;
 pub use errors::describe;
 pub use pool::Engine;

@@ -1,13 +1,12 @@
 //! Idempotency-Keys of whoever signs up, and has no key or token yet.
 
-use sha2::{Digest, Sha256};
-
 use super::{Post, Requester};
 use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::people::SIGN_UP_SECRET;
+use crate::domain::sha256::Sha256;
 use crate::domain::{AccountId, Environment, Owner};
 use crate::store::Tx;
 
@@ -27,7 +26,7 @@ pub async fn stranger(
         String::new()
     };
     let (post, key) = post.keyed(&secret);
-    let hash: [u8; 32] = Sha256::digest(format!("{what}\n{email}")).into();
+    let hash = Sha256::digest(format!("{what}\n{email}"));
     let (scope, _) = hash.as_chunks::<16>();
     let owner = Owner {
         account: AccountId::of_stranger(scope[0]),
