@@ -375,9 +375,21 @@ pub fn session_settings() -> Vec<String> {
 
 /// `options` is what the URL sets.
 fn settings(options: &str) -> Vec<String> {
-    let ours = SETTINGS.iter().filter(|(name, _)| !options.contains(name));
+    let theirs: Vec<_> = options.split_whitespace().filter_map(setting).collect();
+    let ours = SETTINGS
+        .iter()
+        .filter(|(name, _)| !theirs.iter().any(|their| their == name));
     ours.map(|(name, value)| format!("SET {name} = '{value}'"))
         .collect()
+}
+
+/// The name in a word of them: `-c name=value`, `-cname=value` or `--name=value`. PostgreSQL takes `-` for `_` in it.
+fn setting(word: &str) -> Option<String> {
+    let prefix = ["--", "-c"]
+        .into_iter()
+        .find(|prefix| word.starts_with(prefix));
+    let (name, _) = word[prefix.map_or(0, str::len)..].split_once('=')?;
+    Some(name.to_lowercase().replace('-', "_"))
 }
 
 #[cfg(test)]
@@ -390,6 +402,20 @@ mod tests {
         let ours = settings("-c lock_timeout=1min");
         assert_eq!(ours.len(), SETTINGS.len() - 1);
         assert!(!ours.iter().any(|set| set.contains("lock_timeout")));
+        for same in [
+            "-clock_timeout=1",
+            "--lock-timeout=1",
+            "-c work_mem=1MB -c LOCK_TIMEOUT=1",
+        ] {
+            assert_eq!(settings(same), ours, "{same}");
+        }
+        for other in [
+            "-c deadlock_timeout=2s",
+            "-c search_path=jit",
+            "-c jit_above_cost=5",
+        ] {
+            assert_eq!(settings(other), settings(""), "{other}");
+        }
     }
 
     #[test]
