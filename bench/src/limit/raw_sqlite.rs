@@ -20,7 +20,7 @@ use crate::test_bed::TestBed;
 /// SQLite makes by itself.
 const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
     PRAGMA temp_store = MEMORY; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
-    PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;";
+    PRAGMA journal_size_limit = 268435456; PRAGMA cache_size = -32768;";
 
 /// A shorter round would see a checkpoint or none.
 const SHORTEST: Duration = Duration::from_secs(1);

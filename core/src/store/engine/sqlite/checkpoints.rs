@@ -46,6 +46,9 @@ const BOUNDS: Bounds = Bounds {
     warn: 65_536,
 };
 const PAGE_BYTES: i64 = 4_096;
+/// A log that restarts is cut to this length. The writer does that in a commit, and a file system that tells its disk of
+/// each block that is free keeps it waiting for up to half a second. So a log of the usual length is never cut.
+pub const CUT_TO_BYTES: i64 = BOUNDS.warn * PAGE_BYTES;
 
 /// Who may write to the log: the writer, or the checkpoint that restarts it. They take turns, so
 /// that a writer without a pause does not keep the other out.
@@ -305,6 +308,18 @@ mod tests {
         }
         assert!(bed.wal_bytes() <= bytes + bytes / 10);
         assert_eq!(count(&bed.writing), 605);
+    }
+
+    #[test]
+    fn a_log_of_the_usual_length_is_not_cut() {
+        let mut bed = bed();
+        let twice_the_usual = 2 * BOUNDS.restart * PAGE_BYTES;
+        let sql = format!("INSERT INTO t VALUES (zeroblob({twice_the_usual}))");
+        bed.writing.execute(&sql, []).unwrap();
+        let bytes = bed.wal_bytes();
+        bed.checkpoints.pass().unwrap();
+        assert!(bed.has_restarted());
+        assert_eq!(bed.wal_bytes(), bytes);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use checkpoints::{Checkpoints, Turns};
+use checkpoints::{CUT_TO_BYTES, Checkpoints, Turns};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use marker::Marker;
 use readers::{Readers, Turn};
@@ -225,10 +225,10 @@ fn prepare_database(connection: &Connection) -> Result<(), StoreError> {
         std::thread::sleep(Duration::from_millis(5));
     }
     connection
-        .execute_batch(
-            "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;
+        .execute_batch(&format!(
+            "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = {CUT_TO_BYTES};
              PRAGMA cache_size = -32768;",
-        )
+        ))
         .map_err(error)
 }
 
