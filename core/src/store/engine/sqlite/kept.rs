@@ -19,9 +19,12 @@ use crate::store::engine::{KeptTable, Lookup, Statement, StoreError, Value};
 const MOST_BYTES: usize = 12 << 20;
 /// What a row takes beside its texts, with what it is found by: a task as it was found, or its JSON.
 const ROW_BYTES: usize = 1_536;
-/// How many rows are told apart, and how many lookups. Rows that share a place are forgotten together. Lookups that
-/// share one and take turns are not kept.
+/// How many rows are told apart. Rows that share a place are forgotten together.
 const PLACES: usize = 16_384;
+/// How many lookups are remembered: so many in each of so many sets. Of more that share a set and take turns, none is
+/// kept.
+const IN_A_SET: usize = 4;
+const SETS: usize = 4_096;
 
 /// The rows of the database that a row was read from: their places, with their versions then.
 type Origins = Vec<(usize, u32)>;
@@ -32,7 +35,8 @@ pub struct Kept {
     old: ByName,
     young_bytes: usize,
     versions: Box<[u32]>,
-    asked: Box<[u32]>,
+    /// The last lookups of each set, the newest first.
+    asked: Box<[[u32; IN_A_SET]]>,
 }
 
 /// By the hash of a lookup.
@@ -62,7 +66,7 @@ impl Default for Kept {
             old: ByName::default(),
             young_bytes: 0,
             versions: vec![0; PLACES].into(),
-            asked: vec![0; PLACES].into(),
+            asked: vec![[0; IN_A_SET]; SETS].into(),
         }
     }
 }
@@ -72,13 +76,20 @@ impl Kept {
         if let Some(row) = self.row(lookup) {
             return Known::Row(row);
         }
-        let name = self.name(lookup);
-        let place = &mut self.asked[name as usize % PLACES];
-        let mark = (name >> 32) as u32;
-        match std::mem::replace(place, mark) == mark {
+        match self.was_asked(self.name(lookup)) {
             true => Known::Wanted,
             false => Known::Nothing,
         }
+    }
+
+    /// Whether it was asked lately. From now on it was.
+    fn was_asked(&mut self, name: u64) -> bool {
+        let set = &mut self.asked[name as usize % SETS];
+        let mark = (name >> 32) as u32;
+        let known = set.iter().position(|asked| *asked == mark);
+        set[..=known.unwrap_or(IN_A_SET - 1)].rotate_right(1);
+        set[0] = mark;
+        known.is_some()
     }
 
     /// The row, if it is kept.
@@ -245,4 +256,24 @@ fn row_ids(statement: Statement, tables: &[(&str, KeptTable)]) -> String {
     let ids = tables.iter().map(|(name, _)| format!("{name}.rowid"));
     let ids = ids.collect::<Vec<_>>().join(", ");
     format!("SELECT {ids} {}", &statement.sql()[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many lookups share a set and take turns. Whether each is remembered when it is asked again.
+    fn are_remembered(count: usize) -> bool {
+        let mut kept = Kept::default();
+        let names = (1..=count).map(|number| (number as u64) << 32 | 7);
+        let mut ask = |name| kept.was_asked(name);
+        assert!(!names.clone().any(&mut ask), "asked for the first time");
+        names.clone().chain(names).all(ask)
+    }
+
+    #[test]
+    fn a_few_lookups_that_share_a_set_are_remembered() {
+        assert!(are_remembered(IN_A_SET));
+        assert!(!are_remembered(IN_A_SET + 1));
+    }
 }
