@@ -10,7 +10,7 @@
 //! counted.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::store::engine::StoreError;
@@ -52,7 +52,7 @@ impl Turn<'_> {
         if let Some(begun) = self.begun.take() {
             let mut waiting = self.queues.lock();
             waiting.running.end(begun);
-            self.queues.wake_another(&waiting);
+            waiting.wake_another();
         }
     }
 }
@@ -76,7 +76,6 @@ pub enum Next {
 #[derive(Default)]
 pub struct Queues {
     waiting: Mutex<Waiting>,
-    work: Condvar,
 }
 
 /// The single transactions that run.
@@ -103,6 +102,9 @@ struct Waiting {
     single_is_next: bool,
     /// A thread waits for this moment, at which one more may begin.
     watched: Option<Instant>,
+    /// Threads that wait for something to do, each woken by itself: the last first. Its connection has the statements
+    /// prepared that are needed now, and what they need is still in the caches of the server and of the processor.
+    idle: Vec<Arc<Condvar>>,
     closed: bool,
 }
 
@@ -122,8 +124,7 @@ impl Queues {
             return Err(StoreError::Overloaded);
         }
         if waiting.push(queued, mode) {
-            drop(waiting);
-            self.work.notify_one();
+            wake_one(waiting);
         }
         Ok(())
     }
@@ -136,8 +137,7 @@ impl Queues {
             return queued.refuse(error);
         }
         waiting.put_back(queued, mode);
-        drop(waiting);
-        self.work.notify_one();
+        wake_one(waiting);
     }
 
     /// Waits for something to do. None once the store is closed and nothing is left. So many single transactions may run
@@ -157,41 +157,33 @@ impl Queues {
                 Some(pause) if waiting.is_watched_too_late(now + pause) => {
                     let mine = Some(now + pause);
                     waiting.watched = mine;
-                    let woken = self.work.wait_timeout(waiting, pause);
-                    let (mut waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
+                    let mut waiting = idle(waiting, Some(pause));
                     waiting.watched = waiting.watched.filter(|_| waiting.watched != mine);
                     waiting
                 }
-                _ => self
-                    .work
-                    .wait(waiting)
-                    .unwrap_or_else(PoisonError::into_inner),
+                _ => idle(waiting, None),
             };
         }
     }
 
     /// The same, but waits for so long at most.
     pub fn next_within(&self, pause: Duration) -> Option<Next> {
-        let waiting = self.lock();
-        let woken = self.work.wait_timeout_while(waiting, pause, |waiting| {
-            let next = waiting.until_next(Instant::now());
-            !waiting.closed && next.is_none_or(|pause| !pause.is_zero())
-        });
-        let (mut waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
-        self.take(&mut waiting)
+        let until = Instant::now() + pause;
+        let mut waiting = self.lock();
+        loop {
+            let next = self.take(&mut waiting);
+            let left = until.saturating_duration_since(Instant::now());
+            if next.is_some() || waiting.closed || left.is_zero() {
+                return next;
+            }
+            waiting = idle(waiting, Some(left));
+        }
     }
 
     fn take(&self, waiting: &mut Waiting) -> Option<Next> {
         let next = waiting.take(Instant::now())?;
-        self.wake_another(waiting);
+        waiting.wake_another();
         Some(next)
-    }
-
-    /// One notification may stand for more than one thing to do, or for the need to watch.
-    fn wake_another(&self, waiting: &Waiting) {
-        if waiting.wants_a_look() {
-            self.work.notify_one();
-        }
     }
 
     /// The next transaction of a lane that this connection runs.
@@ -204,8 +196,9 @@ impl Queues {
 
     /// Queues a transaction that has left its batch. It waits for a lock, so it is in no lane.
     pub fn push_alone(&self, queued: Queued) {
-        self.lock().singles.push_back((queued, Mode::Write));
-        self.work.notify_one();
+        let mut waiting = self.lock();
+        waiting.singles.push_back((queued, Mode::Write));
+        wake_one(waiting);
     }
 
     /// The turn of a single transaction that was taken. One that nothing counts has none.
@@ -228,7 +221,7 @@ impl Queues {
         for lane in lanes {
             waiting.release(*lane);
         }
-        self.wake_another(&waiting);
+        waiting.wake_another();
     }
 
     /// Takes out what has waited since before that time.
@@ -248,8 +241,9 @@ impl Queues {
 
     /// Nothing is taken any more. What waits still runs.
     pub fn close(&self) {
-        self.lock().closed = true;
-        self.work.notify_all();
+        let mut waiting = self.lock();
+        waiting.closed = true;
+        waiting.idle.drain(..).for_each(|idle| idle.notify_one());
     }
 
     pub fn is_over(&self) -> bool {
@@ -262,9 +256,41 @@ impl Queues {
     }
 }
 
+/// Waits until somebody wakes this thread, or for so long at most.
+fn idle(mut waiting: MutexGuard<'_, Waiting>, pause: Option<Duration>) -> MutexGuard<'_, Waiting> {
+    let woken = Arc::<Condvar>::default();
+    waiting.idle.push(woken.clone());
+    let mut waiting = match pause {
+        Some(pause) => {
+            let waited = woken.wait_timeout(waiting, pause);
+            waited.unwrap_or_else(PoisonError::into_inner).0
+        }
+        None => woken.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+    };
+    waiting.idle.retain(|other| !Arc::ptr_eq(other, &woken));
+    waiting
+}
+
+fn wake_one(mut waiting: MutexGuard<'_, Waiting>) {
+    let last = waiting.idle.pop();
+    drop(waiting);
+    if let Some(last) = last {
+        last.notify_one();
+    }
+}
+
 impl Waiting {
     fn len(&self) -> usize {
         self.singles.len() + self.in_lanes
+    }
+
+    /// What woke one thread may stand for more than one thing to do, or for the need to watch.
+    fn wake_another(&mut self) {
+        if self.wants_a_look()
+            && let Some(last) = self.idle.pop()
+        {
+            last.notify_one();
+        }
     }
 
     /// Whether somebody should look at it.

@@ -186,3 +186,30 @@ fn what_waits_still_runs_when_it_is_closed() {
     assert!(queues.next(None).is_none());
     assert!(queues.is_over());
 }
+
+#[test]
+fn who_began_to_wait_last_is_woken_first() {
+    let queues = Queues::default();
+    let (woken, order) = std::sync::mpsc::channel();
+    let seen = std::thread::scope(|threads| {
+        for number in 1..=3 {
+            let (queues, woken) = (&queues, woken.clone());
+            threads.spawn(move || {
+                if queues.next(None).is_some() {
+                    woken.send(number).unwrap();
+                }
+            });
+            while queues.lock().idle.len() < number {
+                std::thread::yield_now();
+            }
+        }
+        let next = || {
+            push(&queues, None);
+            order.recv().unwrap()
+        };
+        let seen = [next(), next()];
+        queues.close();
+        seen
+    });
+    assert_eq!(seen, [3, 2]);
+}
