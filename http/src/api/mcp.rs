@@ -44,11 +44,11 @@ const PASSED_ON: [HeaderName; 4] = [
 ];
 
 pub fn mount(router: Router, app: &App) -> Router {
-    let service = http_service(Local {
+    let service = http_service(Arc::new(Local {
         router: router.clone(),
         shutdown: app.shutdown.clone(),
         review: app.scheduler.windows().review,
-    });
+    }));
     // Every key may speak; what its tools may do is asked at each of their calls.
     let needs = (app.clone(), Needs::Nothing);
     let route = any_service(service)
@@ -145,7 +145,6 @@ async fn read_first(State(app): State<App>, request: Request<Body>, next: Next) 
     }
 }
 
-#[derive(Clone)]
 struct Local {
     router: Router,
     shutdown: Shutdown,

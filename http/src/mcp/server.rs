@@ -1,5 +1,6 @@
 //! The server of the protocol: which tools there are for whom, and how answers are packed.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ use super::{approvals, messages, proofs, resources};
 const MOST_BYTES: usize = 512 * 1024;
 
 /// Finds the API for a request: by its key, or always the same.
-pub trait Connect: Clone + Send + Sync + 'static {
+pub trait Connect: Send + Sync + 'static {
     fn api(&self, request: Option<&Parts>) -> Option<Arc<dyn Reach>>;
 
     /// How long developers have to review proof, if that is known here.
@@ -38,21 +39,22 @@ pub trait Connect: Clone + Send + Sync + 'static {
     }
 }
 
+/// Not generic, and what polls it is boxed: the protocol's crate is large, and is compiled once.
 #[derive(Clone)]
-pub struct Server<C> {
-    to: C,
+pub struct Server {
+    to: Arc<dyn Connect>,
     stopped: Arc<Stopped>,
 }
 
-impl<C> Server<C> {
-    fn new(to: C) -> Self {
+impl Server {
+    fn new(to: Arc<dyn Connect>) -> Self {
         let stopped = Arc::default();
         Self { to, stopped }
     }
 }
 
 /// For `/mcp`. It keeps no sessions: any server of a service can answer any request.
-pub fn http_service<C: Connect>(to: C) -> StreamableHttpService<Server<C>, NeverSessionManager> {
+pub fn http_service(to: Arc<dyn Connect>) -> StreamableHttpService<Server, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -69,8 +71,12 @@ pub fn http_service<C: Connect>(to: C) -> StreamableHttpService<Server<C>, Never
 }
 
 /// For `legwork mcp`: until standard input ends.
-pub async fn serve_on_stdio<C: Connect>(to: C) -> Result<(), String> {
-    let running = Server::new(to)
+pub fn serve_on_stdio(to: Arc<dyn Connect>) -> Pin<Box<dyn Future<Output = Result<(), String>>>> {
+    Box::pin(run_on_stdio(Server::new(to)))
+}
+
+async fn run_on_stdio(server: Server) -> Result<(), String> {
+    let running = server
         .serve(rmcp::transport::stdio())
         .await
         .map_err(|error| match error {
@@ -84,7 +90,7 @@ pub async fn serve_on_stdio<C: Connect>(to: C) -> Result<(), String> {
     Ok(())
 }
 
-impl<C: Connect> Server<C> {
+impl Server {
     fn api(&self, context: &RequestContext<RoleServer>) -> Result<Arc<dyn Reach>, ErrorData> {
         let found = self.to.api(context.extensions.get::<Parts>());
         found.ok_or_else(|| {
@@ -93,7 +99,7 @@ impl<C: Connect> Server<C> {
     }
 }
 
-impl<C: Connect> ServerHandler for Server<C> {
+impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()

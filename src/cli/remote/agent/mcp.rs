@@ -35,11 +35,11 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
             "A client starts this command and speaks to it here: see `legwork agent setup`. Ctrl-C ends it.",
         );
     }
-    wait(async { serve_on_stdio(remote).await.map_err(Failed::Refused) })
+    let serving = serve_on_stdio(Arc::new(remote));
+    wait(async { serving.await.map_err(Failed::Refused) })
 }
 
 /// Always the same server and key.
-#[derive(Clone)]
 struct One {
     client: Client,
     is_test: bool,
