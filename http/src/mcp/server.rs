@@ -39,7 +39,7 @@ pub trait Connect: Send + Sync + 'static {
     }
 }
 
-/// Not generic, and what polls it is boxed: the protocol's crate is large, and is compiled once.
+/// Not generic: most of the protocol's crate is compiled for its server, and so it is compiled once, here.
 #[derive(Clone)]
 pub struct Server {
     to: Arc<dyn Connect>,
@@ -70,7 +70,7 @@ pub fn http_service(to: Arc<dyn Connect>) -> StreamableHttpService<Server, Never
     )
 }
 
-/// For `legwork mcp`: until standard input ends.
+/// For `legwork mcp`: until standard input ends. In a box, or the future would be compiled by its caller.
 pub fn serve_on_stdio(to: Arc<dyn Connect>) -> Pin<Box<dyn Future<Output = Result<(), String>>>> {
     Box::pin(run_on_stdio(Server::new(to)))
 }
